@@ -132,7 +132,7 @@ def types_of(value: Any, depth: int = DEEP) -> str:
     elif isinstance(value, dict):
         parts = [part for pair in list(value.items())[:MANY] for part in pair]
     elif isinstance(value, Record):
-        parts = list(value.values)
+        parts = list(value.sema_members())
     elif kind is MutableCell:
         parts = [value.value]
     elif callable(value):

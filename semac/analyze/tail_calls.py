@@ -2,7 +2,9 @@
 
 A named let is a loop when every call of it is a tail call of its own body (possibly through inner loops that stand in
 tail position), it is used in no other way, and no closure captures a variable that a round binds: then each round would
-need bindings of its own, and the named let stays a function whose tail calls keep the stack flat.
+need bindings of its own, and the named let stays a function whose tail calls keep the stack flat. Closures that can't
+outlive the round do no harm: those that builtins call at once, and local functions that are only ever called, and only
+from the round itself (`Tails.local`).
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ class Tails:
         self.calls: list[tuple[Any, Function]] = []
         self.loops: dict[Function, NamedLet] = {}
         self.immediate: set[Function] = set()
+        self.local: set[Function] = set()
 
     def run(self) -> None:
         self.visit(self.unit.tree, False, self.unit.main)
+        self.find_local()
         self.choose_loops()
         self.recurring_calls()
 
@@ -129,6 +133,31 @@ class Tails:
         for node in loops.values():
             node.is_loop = True
 
+    def find_local(self) -> None:
+        """Fills in `local`: functions that only the scope around their definition calls, or another local function.
+
+        A round that has ended calls none of them, so they see the bindings of their own round.
+        """
+        calls = [(call.head.var.known_function, fn) for call, fn in self.calls if not call.head.var.escapes]
+        self.local = {target for target, _ in calls if target is not None and target.var is not None}
+        self.local -= self.loops.keys()
+        changed = True
+        while changed:
+            changed = False
+            for target, fn in calls:
+                if target in self.local and not self.called_at_once(fn, target.parent):
+                    self.local.discard(target)
+                    changed = True
+
+    def called_at_once(self, caller: Function, scope: Function | None) -> bool:
+        """Whether a call in caller happens before the activation of scope that defined the callee can end."""
+        user: Function | None = caller
+        while user is not None and user is not scope:
+            if user not in self.loops and user not in self.immediate and user not in self.local:
+                return False
+            user = user.parent
+        return user is not None
+
     def is_recur(self, call: Any, fn: Function, target: Function) -> bool:
         """Whether a call of target's variable is a jump back to the start of target."""
         if not call.tail or len(call.args) != len(target.params):
@@ -145,7 +174,7 @@ class Tails:
             owner = var.owner
             user: Function | None = fn
             while user is not None and user is not owner:
-                if user not in loops and user not in self.immediate:
+                if user not in loops and user not in self.immediate and user not in self.local:
                     break
                 user = user.parent
             if owner is None or user is owner or user is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from semac.cli.exits import guarded
 from semac.process import deepen, drain_tasks
 
+COLLECTOR = (50_000, 20, 100)  # new objects before a collection: a program of lists makes many that live (decision 69)
 NOT_FOUND = "file not found: '{}' (not a file or command)\n\nRun 'sema --help' for available commands."
 
 TYPE_CHECKING = False
@@ -50,6 +52,7 @@ def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
     sys.argv = [path, *arguments]
     look_beside(path)
     deepen()
+    gc.set_threshold(*COLLECTOR)
     exec(code, {"__name__": "__main__", "__file__": path})
     drain_tasks()
 

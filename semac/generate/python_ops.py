@@ -152,6 +152,46 @@ _op("is_int_array_index", _is_int_array_index, READ)
 _op("push", _of("items", _method("append")), EFFECT)
 _op("char", lambda args, loc: subscript(args[2], _subscript(args, loc), loc), runtime="sema_runtime.values.atoms:CHARS")
 
+# Of stacks: Python lists that hold a list of the language from its end to its head (optimize/own/stacks.py)
+
+
+def _last(depth: int) -> Printer:
+    """The item at a depth from the top; nil where the stack has no so many."""
+
+    def printed(args: list[ast.expr], loc: Loc) -> ast.expr:
+        (stack,) = args
+        length = call(builtin("len", loc), [stack], loc)
+        test = stack if depth == 1 else compare(length, ast.GtE(), const(depth, loc), loc)
+        return ast.IfExp(test, subscript(stack, const(-depth, loc), loc), const(None, loc), **loc)
+
+    return printed
+
+
+def _reversed_copy(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return subscript(args[0], ast.Slice(step=const(-1, loc), **loc), loc)
+
+
+def _without_last(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`del stack[-1:]`, as an expression: `stack.pop()` where there is one to pop."""
+    popped = call(attribute(args[0], "pop", loc), [], loc)
+    return ast.BoolOp(ast.And(), [args[0], popped], **loc)
+
+
+LIST_CLASS = "sema_runtime.values.lists:List"
+_op("new_stack", lambda args, loc: ast.List(args, ast.Load(), **loc), READ)
+_op("append", _method("append"), EFFECT)
+_op("drop_top", _without_last, EFFECT, is_named=True)
+_op("top", _last(1), READ, is_named=True)
+_op("below_top", _last(2), READ, is_named=True)
+_op("is_filled", lambda args, loc: compare(call(builtin("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
+_op(
+    "stack_list",
+    lambda args, loc: call(args[1], [_reversed_copy(args, loc)], loc),
+    READ,
+    runtime="sema_runtime.values.lists:List",
+)
+_op("stack_reversed", lambda args, loc: call(args[1], args[:1], loc), READ, runtime=LIST_CLASS)
+
 # Of numbers
 
 

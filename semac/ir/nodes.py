@@ -38,7 +38,7 @@ class Var:
         self.loop: Any = None  # the NamedLet that binds it
         self.py = ""
         self.span: Any = None
-        self.type: Any = 0
+        self.type: Any = None
 
     def __repr__(self) -> str:
         return f"<{self.name}>"

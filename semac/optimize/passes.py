@@ -18,7 +18,8 @@ from semac.optimize.loops.higher_order import loop_over_items
 from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.walks import walk_lists
 from semac.optimize.operators import lower_operators
-from semac.optimize.own.rewrite import own_maps
+from semac.optimize.own.dicts import own_maps
+from semac.optimize.own.stacks import stack_lists
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.tails import clear_trampolines
@@ -45,6 +46,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("walks", walk_lists),  # loops that walk down a list become loops over its items
     Pass("caught", read_caught_fields),  # handlers read entries of errors without making maps of them
     Pass("own", own_maps, needs="infer"),  # maps that nobody else sees change in place
+    Pass("stacks", stack_lists, needs="infer"),  # lists that only grow and shrink at their head are Python lists
     Pass("tails", clear_trampolines),  # tail calls that can't be part of an endless chain are plain calls
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
     Pass("inline", inline_builtins),  # small builtins become operations of Python

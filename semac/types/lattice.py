@@ -27,7 +27,7 @@ SEQUENCE = LIST | VECTOR
 WITH_FORM = LIST | VECTOR | DICT | CHAR  # kinds of values that can be represented in several ways
 MIXED = "mixed"  # the form of a union whose parts have several
 MAX_DEPTH = 4  # of containers in containers, before what is inside counts as unknown
-MAX_MEMBERS = 4  # functions, arrays or records that a union names one by one
+MAX_MEMBERS = 16  # functions, arrays or records that a union names one by one
 
 NAMES = {
     "int": INT, "float": FLOAT, "rational": RATIO, "true": TRUE, "false": FALSE, "nil": NIL, "str": STR, "char": CHAR,

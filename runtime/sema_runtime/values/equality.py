@@ -34,6 +34,27 @@ def equal(a: Any, b: Any) -> bool:
         return equal_deep(a, b)
 
 
+def position_of(value: Any, items: Sequence[Any]) -> int:
+    """The index of the first item that equals value; -1 when none does.
+
+    Python searches for atoms; what it takes for one and isn't (`#t` for 1), or cannot compare, is looked at here.
+    """
+    start = 0
+    if type(value) in ATOMIC:
+        try:
+            start = items.index(value)
+        except ValueError:
+            return -1
+        except Exception:  # an item whose comparison fails, an array of numpy
+            start = 0
+        if type(items[start]) is type(value):
+            return start
+    for index in range(start, len(items)):
+        if equal(items[index], value):
+            return index
+    return -1
+
+
 def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether two sequences hold equal items in the same order."""
     if len(a) != len(b):

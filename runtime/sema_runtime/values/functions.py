@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from sema_runtime.values.lists import List
+from sema_runtime.values.matching import iterate
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +55,9 @@ def _foreign_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
     """`(apply f a b items)` in tail position, with the flat stack of `tail_call`."""
-    from sema_runtime.values.matching import iterate
-
-    arguments = (*args[:-1], *iterate(args[-1], "apply"))
+    last = args[-1]
+    items = (last.flat or last.items) if type(last) is List else iterate(last, "apply")
+    arguments = (*args[:-1], *items)
     if type(function) is not FUNCTION:
         return _foreign_call(function, arguments)
     try:

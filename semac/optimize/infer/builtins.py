@@ -13,6 +13,7 @@ from semac.optimize.infer.instantiate import escape_data, instantiate, items_of,
 from semac.types.lattice import (
     ANY,
     ARRAY,
+    CHAR,
     DICT,
     FALSE,
     FLOAT,
@@ -27,6 +28,7 @@ from semac.types.lattice import (
     REAL,
     SEQUENCE,
     STR,
+    SYMBOL,
     TRUE,
     VECTOR,
     Type,
@@ -37,6 +39,7 @@ from semac.types.lattice import (
     join_all,
     list_of,
     make,
+    restrict,
     row_of,
     shape_of,
     vector_of,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 Rule = Callable[["Flow", CallBuiltin, "list[Type]"], "Type | None"]
 RULES: dict[str, Rule] = {}
 MANY_ITEMS = 8  # of a list written out, each of which has a type of its own
+UNCOUNTED = NIL | TRUE | FALSE | CHAR | KEYWORD | SYMBOL | LIST | VECTOR | DICT  # no arithmetic takes such a value
 BOOL_TYPE, INT_TYPE, NIL_TYPE = atom(TRUE | FALSE), atom(INT), atom(NIL)
 
 
@@ -101,9 +105,14 @@ def by_signature(flow: Flow, name: str, args: list[Type]) -> Type:
 
 
 def numeric(args: list[Type]) -> Type:
-    """What arithmetic gives for operands of types."""
+    """What arithmetic gives for operands of types, where it doesn't raise an error."""
     if any(arg is NEVER for arg in args):
         return NEVER
+    counted = [restrict(arg, ~UNCOUNTED) for arg in args]
+    if any(arg.only(NUMBER) for arg in counted):
+        counted = [restrict(arg, ~STR) for arg in counted]
+    if not any(arg is NEVER for arg in counted):
+        args = counted
     if all(arg.only(REAL) for arg in args):
         if any(arg.only(FLOAT) for arg in args):
             return atom(FLOAT)

@@ -22,6 +22,7 @@ from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.solver import Solver
 from semac.types.lattice import (
     ANY,
+    ARRAY,
     DICT,
     FALSE,
     FALSY,
@@ -58,6 +59,11 @@ def infer(unit: Unit) -> None:
     flow = Flow(unit)
     while (code := flow.solver.next()) is not None:
         flow.visit(code)
+
+
+ON_ARRAYS = frozenset(
+    ("mutable-array/get", "mutable-array/set!", "mutable-array/push!", "mutable-array/length", "mutable-array/->vector")
+)
 
 
 class Flow:
@@ -214,7 +220,10 @@ class Flow:
 
     def call_builtin(self, op: anf.CallBuiltin) -> Type:
         args = [self.operand(arg) for arg in op.args]
-        return builtin_result(self, op, args)
+        result = builtin_result(self, op, args)
+        if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
+            self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
+        return result
 
     def call_runtime(self, op: anf.CallRuntime) -> Type:
         if op.path == KEYWORD_GET and type(op.args[1]) is anf.Lit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from semac.types.lattice import (
@@ -56,7 +58,7 @@ def instantiate(expr: TypeExpr, bound: Bound) -> Type:
     if type(expr) is Variable:
         return bound.get(expr.letter, NEVER)
     if type(expr) is Union:
-        return join_all(instantiate(part, bound) for part in expr.parts)
+        return join_all(instantiate(part, bound) for part in expr.parts if is_given(part, bound))
     if type(expr) is FunctionExpr:
         return atom(FN)
     assert type(expr) is Name
@@ -69,11 +71,18 @@ def instantiate(expr: TypeExpr, bound: Bound) -> Type:
     return make(tags, item=inner[0], vitem=inner[0])
 
 
+def is_given(part: TypeExpr, bound: Bound) -> bool:
+    """Whether a part of a union can be: `vector b` can't where the argument that has `vector b` too wasn't one."""
+    letters = variables(part) if type(part) is Name else frozenset()
+    return not letters or any(letter in bound for letter in letters)
+
+
 def match_arguments(flow: Flow, signature: Signature, args: list[Type]) -> Bound:
     """What the variables of a signature stand for in a call. Function arguments are called, others may escape."""
     bound: Bound = {}
     functions: list[tuple[FunctionExpr, Type]] = []
     shown = variables(signature.result)
+    bound.update(dict.fromkeys(shown.difference(*(variables(param.type) for param in signature.params)), NEVER))
     for index, arg in enumerate(args):
         param = signature.param(index)
         bind(flow, param.type, arg, bound)
@@ -105,8 +114,11 @@ def bind(flow: Flow, expr: TypeExpr, type_: Type, bound: Bound) -> None:
     if type(expr) is Variable:
         bound[expr.letter] = join(bound.get(expr.letter, NEVER), type_)
     elif type(expr) is Union:
-        for part in expr.parts:
-            bind(flow, part, type_, bound)
+        of_parts = [TAGS[part.name] if type(part) is Name else ALL for part in expr.parts]
+        is_named = type_.only(reduce(or_, of_parts)) and ALL not in of_parts  # else a Python value may stand for one
+        for part, part_tags in zip(expr.parts, of_parts, strict=True):
+            if not is_named or type_.tags & part_tags:
+                bind(flow, part, type_, bound)
     elif type(expr) is Name and expr.args and type_ is not NEVER:
         tags = TAGS[expr.name]
         if tags & DICT:

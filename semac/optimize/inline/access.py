@@ -55,9 +55,14 @@ def is_array_access(op: CallBuiltin, place: Place) -> bool:
 
 @inlines("mutable-array/get")
 def array_get(op: CallBuiltin, place: Place) -> Op | None:
-    if len(op.args) not in (2, 3) or not is_array_access(op, place):
+    if len(op.args) not in (2, 3) or not place.guards or not may_be_index(op.args[1]):
         return None
-    return guarded(op, "array_item", *index_tests(op, "array_index"))
+    type_ = op.args[0].type
+    if type_.only(ARRAY):
+        return guarded(op, "array_item", *index_tests(op, "array_index"))
+    if may_be(type_, ARRAY) and op.args[1].type.only(INT):
+        return guarded(op, "array_item", ("MutableArray", (0,)), *index_tests(op, "array_index"))
+    return None
 
 
 @inlines("mutable-array/set!")

@@ -93,8 +93,10 @@ def is_walker(value: Expr, walker: Var) -> bool:
 
 
 def heads_of(shape: Shape, walker: Var, rests: set[Var]) -> list[tuple[Let, Block]] | None:
-    """The instructions that take the first item; None where anything else is done with the list."""
+    """The instructions that take the first item; None where anything else is done with the list in a round."""
     heads: list[tuple[Let, Block]] = []
+    if shape.more is not None and any(is_walker(value, walker) for value in exit_operands(shape.leave.exit)):
+        return None  # what a further test leaves with is the rest of the list
     for outer in [shape.stay, *([shape.more] if shape.more is not None else [])]:
         for block in all_blocks(outer):
             values = exit_operands(block.exit)

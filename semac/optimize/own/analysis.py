@@ -1,9 +1,9 @@
-"""Which groups of variables may hold bare dicts.
+"""Which groups of variables may hold values of a representation: bare dicts, stacks.
 
-First all copies unite variables into groups, and what can't be raw spoils its group: a map that isn't fresh, a variable
-that closures capture or that unknown code fills. Then liveness decides: a map that is changed in place must have no
-later reader under its old name, one that others see must not be changed later. Any doubt spoils the group; then the
-runtime's maps are used, which are always right.
+First all copies unite variables into groups, and what can't be bare spoils its group: a value that isn't fresh, a
+variable that closures capture or that unknown code fills. Then liveness decides: a value that is changed in place must
+have no later reader under its old name, one that others see must not be changed later. Any doubt spoils the group; then
+the runtime's general form is used, which is always right. "Map" below stands for a value of either representation.
 """
 
 from __future__ import annotations
@@ -13,26 +13,29 @@ from typing import Any
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Jump, Let, Op, Ref, Result
-from semac.anf.walk import all_blocks, blocks, exit_operands, operands, params_of
+from semac.anf.walk import all_blocks, blocks, exit_operands, params_of
 from semac.anf.walk import bound as bound_by
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, handed, is_relevant
 from semac.optimize.own.groups import Groups
-from semac.optimize.own.uses import CHANGE, ESCAPE, LEND, MOVE, READ, is_fresh, is_map, known_callee, maps, uses_of
+from semac.optimize.own.representation import CHANGE, ESCAPE, LEND, MOVE, READ, Representation, known_callee
 
-LOOPS = (anf.Loop, anf.For)
 READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed on later
 
 
 ROUNDS = 6  # in which members that can't hold bare dicts are parted from the groups that they would spoil
 
 
-def analyzed(unit: Unit) -> Analysis:
+def analyzed(unit: Unit, form: Representation) -> Analysis:
     """The analysis of a unit, in which what spoils a group stands apart from it as far as rounds allow."""
+    everything = all_code(unit)
+    elsewhere = called_elsewhere(everything)
+    code = [part for part in everything if is_relevant(part, form)]
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
-        analysis = Analysis(unit, general)
-        spoilt = analysis.run().spoilt
+        analysis = Analysis(code, form, general)
+        spoilt = analysis.run(elsewhere).spoilt
         if spoilt == general:
             break
         general = frozenset(spoilt)
@@ -40,59 +43,31 @@ def analyzed(unit: Unit) -> Analysis:
 
 
 class Analysis:
-    """The groups of a unit. own: parameters whose function takes the map over, instead of only reading it."""
+    """The groups of code. own: parameters whose function takes the map over, instead of only reading it."""
 
-    def __init__(self, unit: Unit, general: frozenset[Any]) -> None:
-        self.unit = unit
+    def __init__(self, code: list[Code], form: Representation, general: frozenset[Any]) -> None:
+        self.code = code
+        self.form = form
         self.groups = Groups(general)
         self.own: set[Var] = set()
         self.passes: dict[Var, set[Var]] = {}  # parameter → parameters of callers that are handed to it
-        self.code: list[tuple[Block, Function | None]] = []
 
-    def run(self) -> Groups:
-        for form in self.unit.blocks:
-            self.collect(form, None)
-        self.spoil_called_elsewhere()
-        for block, function in self.code:
-            self.united(block, function)
+    def run(self, elsewhere: set[Function]) -> Groups:
+        """elsewhere: functions that unknown code calls; they get and give general maps."""
+        for function in elsewhere:
+            for member in (function, *function.params):
+                self.groups.spoil(member, "called from elsewhere")
+        for code in self.code:
+            self.united(code)
         self.find_owners()
-        for block, function in self.code:
-            Liveness(self, function).block(block, {}, {})
+        for code in self.code:
+            Liveness(self, code.function).block(code.block, {}, {})
         return self.groups
-
-    def collect(self, block: Block, function: Function | None) -> None:
-        """All code of the unit, each function apart."""
-        self.code.append((block, function))
-        for inner in all_blocks(block, into_functions=False):
-            for instr in inner.instrs:
-                if type(instr.op) is anf.Closure:
-                    self.collect(instr.op.function.code, instr.op.function)
-
-    def spoil_called_elsewhere(self) -> None:
-        """Functions that are called otherwise than by a call of theirs alone get and give general maps."""
-        for block, _ in self.code:
-            for inner in all_blocks(block, into_functions=False):
-                values = exit_operands(inner.exit)
-                for instr in inner.instrs:
-                    op = instr.op
-                    if type(op) is anf.Call and known_callee(op) is not None:
-                        values += op.args
-                    elif type(op) not in (anf.Move, anf.Assign, anf.Closure):
-                        values += operands(op)
-                for value in values:
-                    for ref in value.type.refs:
-                        if type(ref) is Function:
-                            self.spoil_function(ref)
-
-    def spoil_function(self, function: Function) -> None:
-        self.groups.spoil(function, "called from elsewhere")
-        for param in function.params:
-            self.groups.spoil(param, "called from elsewhere")
 
     # Groups
 
-    def united(self, block: Block, function: Function | None) -> None:
-        own_blocks = list(all_blocks(block, into_functions=False))
+    def united(self, code: Code) -> None:
+        function, own_blocks = code.function, code.blocks
         bound = {instr.var for inner in own_blocks for instr in inner.instrs}
         bound |= set(function.params) if function is not None else set()
         for inner in own_blocks:
@@ -101,13 +76,13 @@ class Analysis:
                     bound |= set(instr.op.params)
         if function is not None:
             for param in function.params:
-                if is_map(param.type) and (function.is_open or not is_fixed_or_param(param)):
+                if self.form.holds(param.type) and (function.is_open or not is_fixed_or_param(param)):
                     self.groups.spoil(param, "parameter of a function that anybody calls")
         for inner in own_blocks:
             for instr in inner.instrs:
                 self.instruction(instr, bound)
             self.exit(inner, bound)
-        self.result_of(block, function, function)
+        self.result_of(code.block, function, function)
 
     def instruction(self, instr: Let, bound: set[Any]) -> None:
         op, var = instr.op, instr.var
@@ -117,18 +92,22 @@ class Analysis:
         if type(op) is anf.Comprehension:
             for inner in blocks(op):
                 for value in exit_operands(inner.exit):
-                    if maps(value):
+                    if self.form.is_held(value):
                         self.groups.spoil(value.var, "an item of a list")  # type: ignore[union-attr]
-        for use in uses_of(op, var):
+        uses = self.form.uses(op, var)
+        for use in uses:
             if use.var not in bound:
                 self.groups.spoil(use.var, "used in another function")
             if use.how in (MOVE, CHANGE) and use.target is not None:
                 self.hand_on(use.var, use.target)
             if use.how == CHANGE:
                 self.groups.of(use.var).gains = True
-        if var is None or not is_map(op.type):
+        for param, value in handed(op):
+            if self.form.holds(param.type) and not self.form.is_held(value):
+                self.groups.spoil(param, "not fresh")
+        if var is None or not self.form.holds(op.type):
             return
-        kind = is_fresh(op)
+        kind = self.form.fresh(op)
         if not is_fixed(var):
             self.groups.spoil(var, "changes")
         elif kind:
@@ -138,9 +117,7 @@ class Analysis:
                 self.result_of(inner, var, None)
         elif type(op) is anf.Call and known_callee(op) is not None:
             self.hand_on(known_callee(op), var)
-        elif not (type(op) is anf.Move or (type(op) is anf.CallBuiltin and op.name == "assoc")) or not maps(
-            operands(op)[0]
-        ):
+        elif not any(use.target is var for use in uses):
             self.groups.spoil(var, "not fresh")
 
     def hand_on(self, source: Any, target: Any) -> None:
@@ -151,18 +128,19 @@ class Analysis:
         if target in general:
             return  # a map object is put around the dict
         self.groups.unite(source, target)
-        if type(target) is Var and not is_map(target.type):
-            self.groups.spoil(target, "not only maps")
+        for member in (source, target):  # what tests have shown of a value isn't true of all that its variable holds
+            if type(member) is Var and not self.form.holds(member.type):
+                self.groups.spoil(member, "not only maps")
 
     def exit(self, block: Block, bound: set[Any]) -> None:
         for value in exit_operands(block.exit):
-            if maps(value) and value.var not in bound:  # type: ignore[union-attr]
+            if self.form.is_held(value) and value.var not in bound:  # type: ignore[union-attr]
                 self.groups.spoil(value.var, "used in another function")  # type: ignore[union-attr]
         if type(block.exit) is Jump:
             for param, arg in zip(params_of(block.exit.target), block.exit.args, strict=False):
-                if maps(arg):
+                if self.form.is_held(arg):
                     self.hand_on(arg.var, param)  # type: ignore[union-attr]
-                elif is_map(param.type):
+                elif self.form.holds(param.type):
                     self.groups.spoil(param, "not fresh")
 
     def result_of(self, block: Block, target: Any, function: Function | None) -> None:
@@ -171,12 +149,12 @@ class Analysis:
         if target is None or type(exit_) is not Result:
             return
         value = exit_.value
-        if function is not None and (function.is_open or not is_map(function.type)):
+        if function is not None and (function.is_open or not self.form.holds(function.type)):
             return  # the map is made general where it is returned
-        if maps(value):
+        if self.form.is_held(value):
             self.hand_on(value.var, target)  # type: ignore[union-attr]
         elif type(value) is not Ref or value.type.tags:
-            if function is not None or is_map(target.type):
+            if function is not None or self.form.holds(target.type):
                 self.groups.spoil(target, "not only maps")
 
     # Parameters
@@ -184,19 +162,20 @@ class Analysis:
     def find_owners(self) -> None:
         """Parameters are borrowed unless their function, or one that it hands them to, takes the map over."""
         todo: list[Var] = []
-        for block, function in self.code:
-            if function is None:
+        for code in self.code:
+            if code.function is None:
                 continue
-            params = set(function.params)
-            for inner in all_blocks(block, into_functions=False):
-                found = [use for instr in inner.instrs for use in uses_of(instr.op, instr.var)]
+            params = set(code.function.params)
+            for inner in code.blocks:
+                found = [use for instr in inner.instrs for use in self.form.uses(instr.op, instr.var)]
                 for use in found:
                     if use.var in params and use.how not in (READ, LEND):
                         if use.how == MOVE and is_parameter(use.target):
                             self.passes.setdefault(use.target, set()).add(use.var)
                         else:
                             todo.append(use.var)
-                todo += [value.var for value in exit_operands(inner.exit) if maps(value) and value.var in params]  # type: ignore[union-attr]
+                held: list[Any] = list(filter(self.form.is_held, exit_operands(inner.exit)))
+                todo += [value.var for value in held if value.var in params]
         while todo:
             param = todo.pop()
             if param not in self.own:
@@ -225,6 +204,7 @@ class Liveness:
     """Walks code backwards and spoils the groups whose maps are used after they were changed or given away."""
 
     def __init__(self, analysis: Analysis, function: Function | None) -> None:
+        self.form = analysis.form
         self.groups = analysis.groups
         self.own = analysis.own
         self.function = function
@@ -237,7 +217,7 @@ class Liveness:
         if type(exit_) is Jump:
             live = merged(self.loops.get(exit_.target, {}), always)
         for value in reversed(exit_operands(exit_)):
-            if maps(value):
+            if self.form.is_held(value):
                 self.take(value.var, TAKING, live)  # type: ignore[union-attr]
         for instr in reversed(block.instrs):
             self.instruction(instr, live, always)
@@ -248,7 +228,7 @@ class Liveness:
         if instr.var is not None:
             live.pop(instr.var, None)
         self.inner(op, live, always)
-        uses = uses_of(op, instr.var)
+        uses = self.form.uses(op, instr.var)
         before = dict(live)
         for use in uses:
             how = self.strength(use)
@@ -265,7 +245,7 @@ class Liveness:
         if use.how == MOVE and is_parameter(use.target) and use.target not in self.own:
             return READING
         if use.how == ESCAPE or (use.how == MOVE and use.target in self.groups.general):
-            return ESCAPED
+            return TAKING if self.form.copies else ESCAPED
         return TAKING
 
     def take(self, var: Var, how: int, live: Live) -> None:
@@ -277,7 +257,7 @@ class Liveness:
         """The blocks of an operation: live becomes what is live before them."""
         kind = type(op)
         if isinstance(op, anf.Iteration):
-            around = loop_reads(op)
+            around = loop_reads(op, self.form)
             self.loops[op] = inside = merged(live, around)
             for inner in blocks(op):
                 inside = merged(inside, self.block(inner, self.loops[op], always))
@@ -285,7 +265,7 @@ class Liveness:
                 inside.pop(var, None)
             replace(live, inside)
         elif kind is anf.Loop or kind is anf.While:
-            around = loop_reads(op)
+            around = loop_reads(op, self.form)
             inside = merged(live, around)
             if kind is anf.While:
                 body = self.block(op.body, inside, always)  # type: ignore[attr-defined]
@@ -315,7 +295,7 @@ class Liveness:
 ESCAPED = 3
 
 
-def loop_reads(op: Op) -> Live:
+def loop_reads(op: Op, form: Representation) -> Live:
     """The variables from outside that a loop uses: they are live in all its rounds."""
     used: Live = {}
     bound: set[Var | None] = set(bound_by(op))
@@ -324,10 +304,10 @@ def loop_reads(op: Op) -> Live:
             for instr in inner.instrs:
                 bound.add(instr.var)
                 bound.update(bound_by(instr.op))
-                for use in uses_of(instr.op, instr.var):
+                for use in form.uses(instr.op, instr.var):
                     used[use.var] = used.get(use.var, 0) | (READING if use.how in (READ, LEND) else READING | TAKING)
             for value in exit_operands(inner.exit):
-                if maps(value):
+                if form.is_held(value):
                     used[value.var] = READING | TAKING  # type: ignore[union-attr]
     return {var: how for var, how in used.items() if var not in bound}
 

@@ -1,6 +1,7 @@
-"""Gives the variables of raw groups their bare dicts: literals, look-ups and changes become those of Python's dicts.
+"""Gives the variables of bare groups their form: literals, look-ups and changes become those of Python's own values.
 
-Where a map is lent or given away, a map object is put around its dict: that costs the same however large the map is.
+Where a value is lent or given away, its general form is made. What differs between representations is in the
+subclasses of `Rewriter`.
 """
 
 from __future__ import annotations
@@ -9,42 +10,28 @@ from collections.abc import Callable
 from typing import Any
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block, CallRuntime, Expr, Let, Lit, MakeMap, Python, Ref, Result
+from semac.anf.nodes import Block, CallRuntime, Expr, Let, Python, Ref, Result
 from semac.anf.walk import all_blocks, blocks, map_operands, operands, params_of
-from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.keys import is_stored_key
-from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis, analyzed
-from semac.optimize.own.groups import Groups
-from semac.optimize.own.uses import CHANGE, READ, is_fresh, known_callee, maps, uses_of
-from semac.types.lattice import ANY, BOOL, NIL, atom
-
-STORED = "sema_runtime.values.maps:stored"
-NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # raises for a mutable one
-WRAP = "sema_runtime.values.maps:"
+from semac.optimize.own.representation import CHANGE, READ, Representation, known_callee
+from semac.types.lattice import Type
 
 
-def own_maps(unit: Unit) -> None:
-    """Has maps that nobody else can see change in place.
-
-    Assumes types and escapes as inferred. Sound because a dict is changed only where liveness shows that its map is
-    read nowhere else afterwards under the name it had before.
-    """
-    if not any_assoc(unit):
-        return
-    analysis = analyzed(unit)
-    groups = analysis.groups
-    if any(group.is_raw for group in groups.group_of.values()):
-        rewriter = Rewriter(groups, analysis)
-        for block, function in analysis.code:
-            rewriter.code(block, function)
+def rewrite_groups(unit: Unit, form: Representation, rewriter: Callable[[Analysis], Rewriter]) -> None:
+    """Rewrites a unit where groups of variables can hold values of a representation."""
+    analysis = analyzed(unit, form)
+    if any(group.is_raw for group in analysis.groups.group_of.values()):
+        rewriting = rewriter(analysis)
+        for code in analysis.code:
+            rewriting.code(code.block, code.function)
 
 
-def any_assoc(unit: Unit) -> bool:
+def calls_any(unit: Unit, names: frozenset[str]) -> bool:
+    """Whether a unit calls one of some builtins."""
     return any(
-        type(instr.op) is anf.CallBuiltin and instr.op.name == "assoc"
+        type(instr.op) is anf.CallBuiltin and instr.op.name in names
         for form in unit.blocks
         for block in all_blocks(form)
         for instr in block.instrs
@@ -52,9 +39,13 @@ def any_assoc(unit: Unit) -> bool:
 
 
 class Rewriter:
-    def __init__(self, groups: Groups, analysis: Analysis) -> None:
-        self.groups = groups
-        self.analysis = analysis
+    """Gives the variables of bare groups their form. hint: the name of variables that it makes."""
+
+    hint = ""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.groups = analysis.groups
+        self.form = analysis.form
         self.out: list[Let] = []
         self.renamed: dict[Var, Var] = {}
         self.general: set[Var] = set()  # variables of raw groups whose branches give general maps all the same
@@ -86,7 +77,7 @@ class Rewriter:
         else:
             for index, (param, arg) in enumerate(zip(params_of(exit_.target), exit_.args, strict=False)):
                 arg = self.current(arg)
-                if maps(arg) and self.kind(arg.var) and not self.kind(param):  # type: ignore[union-attr]
+                if self.form.is_held(arg) and self.kind(arg.var) and not self.kind(param):  # type: ignore[union-attr]
                     arg = self.wrapped(arg)  # type: ignore[arg-type]
                 exit_.args[index] = arg
 
@@ -96,7 +87,7 @@ class Rewriter:
         if type(exit_) is not Result:
             return
         value = exit_.value
-        if maps(value) and self.kind(value.var):  # type: ignore[union-attr]
+        if self.form.is_held(value) and self.kind(value.var):  # type: ignore[union-attr]
             last = block.instrs[-1] if block.instrs else None
             if last is not None and last.var is value.var and blocks(last.op):  # type: ignore[union-attr]
                 self.general.add(value.var)  # type: ignore[union-attr, arg-type]
@@ -114,11 +105,10 @@ class Rewriter:
         return value
 
     def wrapped(self, value: Ref, span: Any = None) -> Ref:
-        """A map around the dict of a variable."""
-        kind = self.kind(value.var)
+        """The general form of the value of a variable."""
         var = Var("", value.var.owner)
-        var.hint, var.defined = value.var.name or value.var.hint or "entries", 1
-        op = CallRuntime(WRAP + kind, [Ref(value.var, value.type)], span=span, type=value.type)
+        var.hint, var.defined = value.var.name or value.var.hint or self.hint, 1
+        op = self.general_form(self.kind(value.var), Ref(value.var, value.type), span, value.type)
         var.op = op
         var.type = value.type
         self.out.append(Let(var, op))
@@ -126,14 +116,11 @@ class Rewriter:
 
     def instruction(self, instr: Let) -> None:
         op, var = instr.op, instr.var
-        raw = [use for use in uses_of(op, var) if self.kind(use.var)]
+        raw = [use for use in self.form.uses_of(op, var) if self.kind(use.var)]
         map_operands(op, self.current)
-        if var is not None and self.kind(var) and is_fresh(op):
+        if var is not None and self.kind(var) and self.form.fresh(op):
             map_operands(op, self.converted(op, var))
-            if type(op) is MakeMap:
-                op.is_raw = True
-            else:
-                replace(instr, MakeMap([], True, span=op.span, type=op.type))
+            self.make(instr)
             self.out.append(instr)
             return
         for use in raw:
@@ -142,22 +129,25 @@ class Rewriter:
                 return
             if use.how == READ and type(op) in (anf.CallBuiltin, CallRuntime):
                 self.read(instr)
+                self.out.append(instr)
                 return
+        if raw and self.shown(instr):
+            self.out.append(instr)
+            return
         map_operands(op, self.converted(op, var))
         self.out.append(instr)
         if type(op) is anf.Call and var is not None and self.kind(known_callee(op)) and not self.kind(var):
             self.wrap_result(instr, self.kind(known_callee(op)))
 
     def wrap_result(self, instr: Let, kind: str) -> None:
-        """A call gives a dict to a variable that holds a general map."""
+        """A call gives a bare value to a variable that holds the general form."""
         op: Any = instr.op
         op.tail = op.trampolined = False  # no chain of tail calls that ends raw comes back here
         var: Any = instr.var
         entries = Var("", var.owner)
-        entries.hint, entries.defined, entries.op, entries.type = "entries", 1, op, op.type
+        entries.hint, entries.defined, entries.op, entries.type = self.hint, 1, op, op.type
         instr.var = entries
-        wrapper = CallRuntime(WRAP + kind, [Ref(entries, op.type)], span=op.span, type=op.type)
-        self.let(var, op, wrapper)
+        self.let(var, op, self.general_form(kind, Ref(entries, op.type), op.span, op.type))
 
     def let(self, var: Var, old: anf.Op, new: anf.Op) -> None:
         """Binds a variable to another operation."""
@@ -171,7 +161,7 @@ class Rewriter:
         only_tests = type(op) is anf.If or type(op) is Python or (type(op) is anf.Logic and var is None)
 
         def convert(value: Expr) -> Expr:
-            if not maps(value) or not self.kind(value.var) or only_tests or id(value) in takes:  # type: ignore[union-attr]
+            if not self.form.is_held(value) or not self.kind(value.var) or only_tests or id(value) in takes:  # type: ignore[union-attr]
                 return value
             return self.wrapped(value, op.span)  # type: ignore[arg-type]
 
@@ -186,54 +176,38 @@ class Rewriter:
         callee = known_callee(op) if type(op) is anf.Call else None
         return list(zip(op.args, callee.params, strict=True)) if callee is not None else []  # type: ignore[attr-defined]
 
-    def key(self, key: Expr, span: Any, path: str = STORED) -> Expr:
-        """The key as a dict has it. path: of the function that says so of a key of unknown type."""
-        if is_stored_key(key):
-            return key
-        var = Var("", None)
-        var.hint, var.defined = "key", 1
-        op = CallRuntime(path, [key], span=span)
-        var.op, var.type = op, ANY
-        self.out.append(Let(var, op))
-        return Ref(var)
-
-    def read(self, instr: Let) -> None:
-        """`get`, `contains?`, `count` and `(:key m)` of a dict."""
-        op: Any = instr.op
-        name = op.name if type(op) is anf.CallBuiltin else "get" if op.path == KEYWORD_GET else ""
-        subject = op.args[0]
-        if name in ("count", "length"):
-            new = Python("size", [subject])
-        elif name == "contains?":
-            new = Python("in", [self.key(op.args[1], op.span), subject])
-        elif name == "get":
-            new = Python("get", [subject, self.key(op.args[1], op.span), *op.args[2:]])
-        elif name == "nil?":
-            new = Python("is_none", [subject])
-        elif name == "map?":
-            new = anf.Move(Lit(True, atom(BOOL)))  # type: ignore[assignment]
-        else:
-            self.out.append(instr)
-            return
-        new.span, new.type = op.span, op.type
-        replace(instr, new)
-        self.out.append(instr)
-
     def change(self, instr: Let) -> None:
-        """`(assoc m k v ...)` as `m[k] = v`: the result is m itself."""
+        """An operation changes its operand in place: the result is the operand itself."""
         op: Any = instr.op
-        subject: Ref = op.args[0]
-        keys = [self.key(key, op.span, NEW_KEY) for key in op.args[1::2]]
-        for key, value in zip(keys, op.args[2::2], strict=True):
-            if maps(value) and self.kind(value.var):
-                value = self.wrapped(value, op.span)
-            self.out.append(Let(None, anf.SetItem(subject, key, value, span=op.span, type=atom(NIL))))
+        subject = self.changed(instr)
         var = instr.var
         if var is None:
             return
         if not self.kind(var):
-            self.let(var, op, CallRuntime(WRAP + self.kind(subject.var), [subject], span=op.span, type=op.type))
+            self.let(var, op, self.general_form(self.kind(subject.var), subject, op.span, op.type))
         elif var.name:
             self.let(var, op, anf.Move(subject, span=op.span, type=op.type))
         else:
             self.renamed[var] = subject.var
+
+    # What each representation does in its own way
+
+    def general_form(self, kind: str, value: Ref, span: Any, type_: Type) -> anf.Op:
+        """The operation that makes the general form of a bare value."""
+        raise NotImplementedError
+
+    def make(self, instr: Let) -> None:
+        """A fresh value is made bare."""
+        raise NotImplementedError
+
+    def read(self, instr: Let) -> None:
+        """An operation only reads the bare value."""
+        raise NotImplementedError
+
+    def shown(self, instr: Let) -> bool:
+        """Whether an operation that takes the general form has been replaced by one that takes the bare one."""
+        return False
+
+    def changed(self, instr: Let) -> Ref:
+        """Puts out the operations that change a bare value, and returns it."""
+        raise NotImplementedError

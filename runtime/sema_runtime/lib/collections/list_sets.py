@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.equality import equal
+from sema_runtime.values.equality import equal, position_of
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, distinct, program_key, stored
@@ -22,7 +22,7 @@ def list_is_contains(collection: Any, value: Any) -> bool:
     (list/contains? '(1 2) 2) => #t
     (list/contains? '(1 2) 2.0) => #f
     """
-    return any(equal(item, value) for item in elements(collection, "list/contains?"))
+    return position_of(value, elements(collection, "list/contains?")) >= 0
 
 
 @builtin("list/index-of", type="seq|array, any -> int|nil", pure=True)
@@ -32,10 +32,8 @@ def list_index_of(collection: Any, value: Any) -> int | None:
     (list/index-of '(10 20) 20) => 1
     (list/index-of '(10 20) 5) => nil
     """
-    for index, item in enumerate(elements(collection, "list/index-of")):
-        if equal(item, value):
-            return index
-    return None
+    index = position_of(value, elements(collection, "list/index-of"))
+    return index if index >= 0 else None
 
 
 @builtin("list/unique", type="seq a|array a -> list a fresh", pure=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.conditions.call_form import used_as_value
-from sema_runtime.values.equality import equal
+from sema_runtime.values.equality import equal, position_of
 from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List, link
 from sema_runtime.values.maps import MISSING, Map
@@ -441,10 +441,8 @@ def member(value: Any, collection: Any) -> Any:
     (member 9 '(1 2 3)) => #f
     """
     items = collection.flat or collection.items if type(collection) is List else elements(collection, "member")
-    for index, item in enumerate(items):
-        if equal(item, value):
-            return List(items[index:])
-    return False
+    index = position_of(value, items)
+    return List(items[index:]) if index >= 0 else False
 
 
 def assoc_entry(key: Any, entries: Sequence[Any]) -> Any:

@@ -1,0 +1,79 @@
+"""The code of a unit as ownership looks at it: each function apart, those left out that hold nothing of interest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.anf import nodes as anf
+from semac.anf.nodes import Block
+from semac.anf.walk import all_blocks, exit_operands, operands
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.optimize.own.representation import Representation, known_callee
+
+LOOPS = (anf.Loop, anf.For)
+
+
+class Code:
+    """The body of a function, or a form of the top level (function is None). blocks: those outside of closures."""
+
+    __slots__ = ("block", "blocks", "function")
+
+    def __init__(self, block: Block, function: Function | None) -> None:
+        self.block = block
+        self.function = function
+        self.blocks = list(all_blocks(block, into_functions=False))
+
+
+def all_code(unit: Unit) -> list[Code]:
+    """Each function and each form of the top level of a unit."""
+    code: list[Code] = []
+    todo: list[tuple[Block, Function | None]] = [(form, None) for form in reversed(unit.blocks)]
+    while todo:
+        part = Code(*todo.pop())
+        code.append(part)
+        closures = [instr.op for inner in part.blocks for instr in inner.instrs if type(instr.op) is anf.Closure]
+        todo += [(closure.function.code, closure.function) for closure in reversed(closures)]
+    return code
+
+
+def is_relevant(code: Code, form: Representation) -> bool:
+    """Whether values that a representation can hold occur in some code."""
+    function = code.function
+    if function is not None and (form.holds(function.type) or any(form.holds(param.type) for param in function.params)):
+        return True
+    for inner in code.blocks:
+        if any(form.holds(value.type) for value in exit_operands(inner.exit)):
+            return True
+        for instr in inner.instrs:
+            op = instr.op
+            if form.holds(op.type) or any(form.holds(value.type) for value in operands(op)):
+                return True
+            if any(form.holds(param.type) for param, _ in handed(op)):
+                return True
+    return False
+
+
+def called_elsewhere(code: list[Code]) -> set[Function]:
+    """Functions that are called otherwise than by a call of theirs alone."""
+    functions: set[Function] = set()
+    for part in code:
+        for inner in part.blocks:
+            values = list(exit_operands(inner.exit))
+            for instr in inner.instrs:
+                op = instr.op
+                if type(op) is anf.Call and known_callee(op) is not None:
+                    values += op.args
+                elif type(op) not in (anf.Move, anf.Assign, anf.Closure):
+                    values += operands(op)
+            for value in values:
+                functions.update(ref for ref in value.type.refs if type(ref) is Function)
+    return functions
+
+
+def handed(op: Any) -> list[tuple[Var, Any]]:
+    """The variables that get their values from an operation, with these: of a loop, of a function that it calls."""
+    if isinstance(op, LOOPS):
+        return list(zip(op.params, op.inits, strict=False))
+    callee = known_callee(op) if type(op) is anf.Call else None
+    return list(zip(callee.params, op.args, strict=True)) if callee is not None else []

@@ -1,0 +1,127 @@
+"""How operations use the values of a representation: they read, change or show them, or hand them on.
+
+READ leaves the value where it is. LEND puts the general form around it for a builtin that only reads it. CHANGE is an
+operation whose result takes the value over. MOVE gives it to another variable. ESCAPE lets anybody see it from now on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from semac.anf import nodes as anf
+from semac.anf.nodes import Op, Ref
+from semac.anf.walk import operands
+from semac.ir.nodes import Function, Var
+from semac.types.lattice import FN, Type
+
+READ, LEND, CHANGE, MOVE, ESCAPE = "read", "lend", "change", "move", "escape"
+
+
+class Use(NamedTuple):
+    """A variable as an operand. target: who gets its value, of a move; a parameter's variable of a call."""
+
+    var: Var
+    how: str
+    target: Any = None
+
+
+def known_callee(op: anf.Call) -> Function | None:
+    """The one function of the unit that a call reaches, which nobody else calls."""
+    head = op.head.type
+    if not head.only(FN) or head.fns is None or len(head.fns) != 1:
+        return None
+    (function,) = head.fns
+    if type(function) is not Function or function.is_open or function.rest is not None:
+        return None
+    return function if len(function.params) == len(op.args) else None
+
+
+class Representation:
+    """A form in which values of a type are held where nobody else sees them.
+
+    tags: of the type. copies: whether the general form is a copy, which costs as much as the value is large; then a
+    value that others get to see must not be used afterwards, so that all copies cost no more than what made the values.
+    """
+
+    tags = 0
+    copies = False
+
+    def __init__(self) -> None:
+        self.kept: dict[Op, list[Use]] = {}
+
+    def holds(self, type_: Type) -> bool:
+        """Whether values of a type surely can have the form."""
+        return type_.only(self.tags)
+
+    def is_held(self, value: Any) -> bool:
+        return type(value) is Ref and self.holds(value.type)
+
+    def fresh(self, op: Op) -> str:
+        """The kind of an operation that makes a value nobody else has; "" for others."""
+        raise NotImplementedError
+
+    def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
+        """How a call of a builtin uses its operands. var: what its value is bound to."""
+        raise NotImplementedError
+
+    def runtime_uses(self, op: anf.CallRuntime) -> list[Use]:
+        """The same of a function of the runtime."""
+        return self.each(op, {})
+
+    def uses(self, op: Op, var: Var | None) -> list[Use]:
+        """As `uses_of`, asked once of each operation: for code that doesn't change meanwhile."""
+        uses = self.kept.get(op)
+        if uses is None:
+            uses = self.kept[op] = self.uses_of(op, var)
+        return uses
+
+    def uses_of(self, op: Op, var: Var | None) -> list[Use]:
+        """How an operation uses those of its operands that are held. var: what its value is bound to."""
+        if not any(map(self.is_held, operands(op))):
+            return []
+        kind = type(op)
+        if kind is anf.CallBuiltin:
+            return self.builtin_uses(op, var)  # type: ignore[arg-type]
+        if kind is anf.CallRuntime:
+            return self.runtime_uses(op)  # type: ignore[arg-type]
+        if kind is anf.Move:
+            return [Use(value.var, MOVE, var) for value in operands(op) if self.is_held(value)]  # type: ignore[union-attr]
+        if kind is anf.Call:
+            return self.call_uses(op)  # type: ignore[arg-type]
+        if kind is anf.Loop or kind is anf.For:
+            return self.loop_uses(op)
+        if kind is anf.If or (kind is anf.Python and op.kind in ("not", "is_none")):  # type: ignore[attr-defined]
+            return self.each(op, {0: READ})
+        if kind is anf.Logic:
+            if var is None:
+                return self.each(op, {0: READ})
+            return [Use(op.first.var, MOVE, var)] if self.holds(op.type) else self.each(op, {})  # type: ignore[attr-defined]
+        if kind is anf.Match or kind is anf.Destructure:
+            return self.each(op, {0: self.lent})
+        return self.each(op, {})
+
+    @property
+    def lent(self) -> str:
+        """How a value is used by what only reads its general form."""
+        return ESCAPE if self.copies else LEND
+
+    def each(self, op: Op, how: dict[int, str]) -> list[Use]:
+        """The uses of all operands that are held; those whose position isn't given escape."""
+        return [
+            Use(value.var, how.get(index, ESCAPE))  # type: ignore[union-attr]
+            for index, value in enumerate(operands(op))
+            if self.is_held(value)
+        ]
+
+    def loop_uses(self, op: Any) -> list[Use]:
+        pairs = zip(op.params, op.inits, strict=False)
+        given = [Use(init.var, MOVE, param) for param, init in pairs if self.is_held(init)]
+        sources = operands(op)[len(op.inits) :]
+        return [*given, *(Use(source.var, self.lent) for source in sources if self.is_held(source))]  # type: ignore[union-attr]
+
+    def call_uses(self, op: anf.Call) -> list[Use]:
+        function = known_callee(op)
+        if function is None:
+            return self.each(op, {})
+        pairs = zip(function.params, op.args, strict=True)
+        return [Use(arg.var, MOVE, param) for param, arg in pairs if self.is_held(arg)]  # type: ignore[union-attr]

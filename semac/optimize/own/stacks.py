@@ -1,0 +1,136 @@
+"""Lists that grow at their head as Python lists that grow at their end: `cons` appends, `car` reads the last item.
+
+A program that collects items with `cons` and reverses them at the end then makes no cells. Where others get to see such
+a list, a list of the language is made of it, once: nothing uses the stack afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.lists import List
+from semac.anf import nodes as anf
+from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Op, Python, Ref
+from semac.anf.walk import all_blocks, map_exit, map_operands, params_of
+from semac.ir.nodes import Var
+from semac.ir.unit import Unit
+from semac.optimize.operators import replace
+from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
+from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
+from semac.types.lattice import BOOL, LIST, NEVER, NIL, Type, atom, list_of
+
+READERS = {"null?": "blank", "empty?": "blank", "pair?": "is_filled", "car": "top", "first": "top", "cadr": "below_top",
+           "length": "size", "count": "size"}  # fmt: skip
+KNOWN = {"list?": True, "nil?": False, "not": False}
+RESTS = frozenset(("cdr", "rest"))
+
+
+class Stacks(Representation):
+    tags = LIST
+    copies = True
+
+    def fresh(self, op: Op) -> str:
+        if type(op) is anf.CallBuiltin:
+            return "List" if op.name == "list" else ""
+        return "List" if type(op) is anf.Move and is_empty_list(op.value) else ""
+
+    def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
+        count = len(op.args)
+        if count == 1 and (op.name in READERS or op.name in KNOWN):
+            return self.each(op, {0: READ})
+        change = 1 if op.name == "cons" and count == 2 else 0 if op.name in RESTS and count == 1 else None
+        if change is None:
+            return self.each(op, {})
+        uses = self.each(op, {change: CHANGE})
+        return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
+
+
+def is_empty_list(value: Any) -> bool:
+    return type(value) is Lit and type(value.value) is List and value.value.empty
+
+
+def stack_lists(unit: Unit) -> None:
+    """Has lists that only grow and shrink at their head be stacks.
+
+    Assumes inferred types. Sound because a stack is changed only where liveness shows that its list is read nowhere
+    else afterwards. Linear because a stack that is copied into a list of the language is used no more.
+    """
+    if not calls_any(unit, frozenset(("cons",))):
+        return
+    for form in unit.blocks:
+        for block in list(all_blocks(form)):
+            bind_empty_lists(block)
+    rewrite_groups(unit, Stacks(), StackRewriter)
+
+
+def bind_empty_lists(block: Block) -> None:
+    """Empty lists that are handed to loops, functions and results are bound to variables first: each is a new stack."""
+    out: list[Let] = []
+
+    def bound(value: Expr) -> Expr:
+        if not is_empty_list(value):
+            return value
+        var = Var("", None)
+        var.hint, var.defined = "items", 1
+        var.type = list_of(NEVER)
+        var.op = anf.Move(value, type=var.type)
+        out.append(Let(var, var.op))
+        return Ref(var, var.type)
+
+    for instr in block.instrs:
+        op = instr.op
+        if isinstance(op, anf.Loop | anf.For):
+            pairs = zip(op.params, op.inits, strict=False)  # that of `reduce` starts from the first item
+            op.inits = [bound(init) if is_list(param) else init for param, init in pairs]
+        elif type(op) is anf.Call and known_callee(op) is not None:
+            map_operands(op, bound)
+        out.append(instr)
+    block.instrs = out
+    if type(block.exit) is Jump:
+        jumps = zip(params_of(block.exit.target), block.exit.args, strict=True)
+        block.exit.args = [bound(arg) if is_list(param) else arg for param, arg in jumps]
+    else:
+        map_exit(block.exit, bound)
+
+
+def is_list(var: Var) -> bool:
+    return var.type.only(LIST)  # type: ignore[no-any-return]
+
+
+class StackRewriter(Rewriter):
+    hint = "items"
+
+    def make(self, instr: Let) -> None:
+        op = instr.op
+        items = op.args[::-1] if type(op) is anf.CallBuiltin else []
+        replace(instr, Python("new_stack", items, span=op.span, type=op.type))
+
+    def general_form(self, kind: str, value: Ref, span: Any, type_: Type) -> anf.Op:
+        return Python("stack_list", [value], span=span, type=type_)
+
+    def read(self, instr: Let) -> None:
+        op: Any = instr.op
+        if op.name in KNOWN:
+            replace(instr, anf.Move(Lit(KNOWN[op.name], atom(BOOL)), type=atom(BOOL)))
+        else:
+            replace(instr, Python(READERS[op.name], [op.args[0]], span=op.span, type=op.type))
+
+    def shown(self, instr: Let) -> bool:
+        op = instr.op
+        if type(op) is not anf.CallBuiltin or op.name != "reverse" or len(op.args) != 1:
+            return False
+        replace(instr, Python("stack_reversed", op.args, span=op.span, type=op.type))
+        return True
+
+    def changed(self, instr: Let) -> Ref:
+        op: Any = instr.op
+        subject: Ref = op.args[-1]
+        change = Python("drop_top", [subject])
+        if op.name == "cons":
+            head = op.args[0]
+            if self.form.is_held(head) and self.kind(head.var):
+                head = self.wrapped(head, op.span)
+            change = Python("append", [subject, head])
+        change.span, change.type = op.span, atom(NIL)
+        self.out.append(Let(None, change))
+        return subject

@@ -1,0 +1,83 @@
+"""Lists that are stacks of Python inside are the lists of the program wherever anybody sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.lists import List
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+COLLECT = "(define (f n) (let loop ((i 0) (acc '())) (if (= i n) (reverse acc) (loop (+ i 1) (cons i acc)))))"
+STACKS = [
+    (f"{COLLECT} (list (f 0) (f 3))", "(() (0 1 2))"),
+    ("(define (f n) (let loop ((i 0) (acc '())) (if (= i n) acc (loop (+ i 1) (cons i acc))))) (f 3)", "(2 1 0)"),
+    ("(define (f n) (if (= n 0) '() (cons n (f (- n 1))))) (f 3)", "(3 2 1)"),
+    ("(define (f xs) (let loop ((xs xs) (a '()) (b '())) (if (null? xs) (list (reverse a) b) (if (odd? (car xs)) "
+     "(loop (cdr xs) (cons (car xs) a) b) (loop (cdr xs) a (cons (car xs) b)))))) (f '(1 2 3 4 5))", "((1 3 5) (4 2))"),
+    ("(define (f n) (let loop ((i 0) (row '()) (rows '())) (cond ((= i n) (reverse (cons (reverse row) rows))) "
+     "((= 0 (mod i 3)) (loop (+ i 1) '() (cons (reverse row) rows))) (else (loop (+ i 1) (cons i row) rows))))) (f 8)",
+     "(() (1 2) (4 5) (7))"),
+    ("(define (run ops) (let loop ((ops ops) (s '())) (if (null? ops) (car s) (loop (cdr ops) "
+     "(if (number? (car ops)) (cons (car ops) s) (cons (+ (car s) (cadr s)) (cdr (cdr s)))))))) (run '(1 2 :+ 4 :+))",
+     "7"),
+    ("(define (f n) (let loop ((i 0) (s (list 9 8))) (if (= i n) (list (length s) (car s) (cadr s) (null? s) "
+     "(pair? s)) (loop (+ i 1) (cons i s))))) (list (f 0) (f 2))", "((2 9 8 #f #t) (4 1 0 #f #t))"),
+    ("(define (f) (let loop ((i 0) (s '())) (if (= i 3) (list (car s) (cadr s) (cdr s)) (loop (+ i 1) (cdr s))))) (f)",
+     "(nil nil ())"),
+]  # fmt: skip
+SHARED = [
+    ("(define (f n) (let loop ((i 0) (acc '()) (old '())) (if (= i n) (list acc old) (loop (+ i 1) (cons i acc) "
+     "acc)))) (f 3)", "((2 1 0) (1 0))"),
+    ("(define (f n acc) (if (= n 0) (list acc) (append (f (- n 1) (cons n acc)) (f (- n 1) acc)))) (f 2 '())",
+     "((1 2) (2) (1) ())"),
+    ("(define (f n) (let loop ((i 0) (acc '()) (fs '())) (if (= i n) (map (fn (g) (g)) fs) "
+     "(loop (+ i 1) (cons i acc) (cons (fn () acc) fs))))) (f 3)", "((1 0) (0) ())"),
+    ("(define (f n) (let loop ((i 0) (acc '())) (if (= i n) (try (begin (cons 1 acc) (throw 1)) (catch e acc)) "
+     "(loop (+ i 1) (cons i acc))))) (f 2)", "(1 0)"),
+    ("(reduce + (cons 0 (list 1 2)))", "3"),
+]  # fmt: skip
+
+
+def answer(text: str, mode: str, optimize: bool) -> str:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    unit = compile_source(text, "<test>", mode, result=True, optimize=optimize, watch=Verifier())
+    exec(unit.code, scope)
+    return to_text(scope[RESULT])
+
+
+@pytest.mark.parametrize(("text", "expected"), STACKS + SHARED)
+@pytest.mark.parametrize("mode", ["program", "module"])
+@pytest.mark.parametrize("optimize", [True, False])
+def test_answers(text: str, expected: str, mode: str, optimize: bool) -> None:
+    assert answer(text, mode, optimize) == expected
+
+
+@pytest.mark.parametrize("text", [text for text, _ in STACKS])
+def test_no_cells_are_made(text: str) -> None:
+    assert "cons(" not in compile_source(text, "<test>", "program", is_text=True).python_text()
+
+
+def test_local_functions_of_a_round_leave_a_loop_a_loop() -> None:
+    text = "(define (f n) (let loop ((i 0)) (define (twice) (* 2 i)) (if (> (twice) n) i (loop (+ i 1))))) (f 9)"
+    assert "while" in compile_source(text, "<test>", "program", is_text=True).python_text()
+    assert answer(text, "program", True) == "5"
+
+
+def test_local_functions_that_outlive_a_round_see_its_variables() -> None:
+    text = (
+        "(define (f n) (let loop ((i 0) (out '())) (define (twice) (* 2 i)) "
+        "(if (= i n) (map (fn (g) (g)) out) (loop (+ i 1) (cons (fn () (twice)) out))))) (f 3)"
+    )
+    assert answer(text, "program", True) == "(4 2 0)"
+
+
+def test_public_functions_take_lists_of_others() -> None:
+    text = "(define (f xs) (let loop ((xs xs)) (if (null? xs) 1 (cdr xs)))) (f '())"
+    scope: dict[str, Any] = {"__name__": "m"}
+    exec(compile_source(text, "<test>", "module", watch=Verifier()).code, scope)
+    assert to_text(scope["f"](List([1, 2, 3]))) == "(2 3)"
