@@ -152,6 +152,36 @@ _op("is_int_array_index", _is_int_array_index, READ)
 _op("push", _of("items", _method("append")), EFFECT)
 _op("char", lambda args, loc: subscript(args[2], _subscript(args, loc), loc), runtime="sema_runtime.values.atoms:CHARS")
 
+# Of strings and characters
+
+
+def _joined(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`f"{a} and {b}"` of strings and ints."""
+    parts: list[ast.expr] = []
+    for arg in args:
+        pieces = arg.values if isinstance(arg, ast.JoinedStr) else [arg]
+        for piece in pieces:
+            if not isinstance(piece, ast.Constant):
+                value = piece if isinstance(piece, ast.FormattedValue) else ast.FormattedValue(piece, -1, None, **loc)
+                parts.append(value)
+            elif parts and isinstance(parts[-1], ast.Constant):
+                parts[-1] = const(str(parts[-1].value) + str(piece.value), loc)
+            else:
+                parts.append(const(str(piece.value), loc))
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], ast.Constant) else ast.JoinedStr(parts, **loc)
+
+
+def _turned(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return subscript(args[0], ast.Slice(step=const(-1, loc), **loc), loc)
+
+
+_op("joined", _joined)
+_op("digits", _joined)
+_op("turned", _turned)
+_op("value", _attribute("value"))
+for _kind in ("startswith", "endswith"):
+    _op(_kind, _method(_kind))
+
 # Of stacks: Python lists that hold a list of the language from its end to its head (optimize/own/stacks.py)
 
 
@@ -165,10 +195,6 @@ def _last(depth: int) -> Printer:
         return ast.IfExp(test, subscript(stack, const(-depth, loc), loc), const(None, loc), **loc)
 
     return printed
-
-
-def _reversed_copy(args: list[ast.expr], loc: Loc) -> ast.expr:
-    return subscript(args[0], ast.Slice(step=const(-1, loc), **loc), loc)
 
 
 def _without_last(args: list[ast.expr], loc: Loc) -> ast.expr:
@@ -186,7 +212,7 @@ _op("below_top", _last(2), READ, is_named=True)
 _op("is_filled", lambda args, loc: compare(call(builtin("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
 _op(
     "stack_list",
-    lambda args, loc: call(args[1], [_reversed_copy(args, loc)], loc),
+    lambda args, loc: call(args[1], [_turned(args, loc)], loc),
     READ,
     runtime="sema_runtime.values.lists:List",
 )

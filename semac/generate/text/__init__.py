@@ -7,6 +7,7 @@ import os
 
 from semac import __version__
 from semac.generate.pyast import NOWHERE
+from semac.generate.text.f_strings import readable
 from semac.generate.text.statements import statement_lines
 
 NOTE = 98  # characters of a line of a comment
@@ -27,7 +28,7 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
     previous: ast.stmt | None = None
     for statement in tree.body:
         line = statement.lineno
-        text = "\n".join(statement_lines(statement, 0))
+        text = "\n".join(statement_lines(readable(statement), 0))
         is_def = isinstance(statement, ast.FunctionDef | ast.ClassDef)
         notes = comments.pop(line, []) if not is_preamble(statement) else []
         if is_def and not notes:

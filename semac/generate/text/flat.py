@@ -88,9 +88,31 @@ def quoted(value: str | bytes) -> str:
 
 
 def f_string(node: ast.JoinedStr) -> str:
-    text = ast.unparse(node)
-    body = text[2:-1]
-    return f'f"{body}"' if text.startswith("f'") and not set("\"'\\") & set(body) else text
+    constants, quote, inner = f_parts(node)
+    texts = iter([in_braces(escaped(text, quote)) for text in constants])
+    shown = iter(f"{{ {text}}}" if text.startswith("{") else f"{{{text}}}" for text in inner)
+    parts = [next(texts if isinstance(part, ast.Constant) else shown) for part in node.values]
+    return f"f{quote}{''.join(parts)}{quote}"
+
+
+def f_parts(node: ast.JoinedStr) -> tuple[list[str], str, list[str]]:
+    """The texts of an f-string, the quotes to write around it, and the expressions in it with the other quotes."""
+    constants = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
+    inner = [flat(part.value) for part in node.values if isinstance(part, ast.FormattedValue)]
+    quote = "'" if any('"' in text for text in constants) and not any("'" in text for text in constants) else '"'
+    if quote == '"' and not any("'" in text for text in inner):
+        inner = [text.replace('"', "'") for text in inner]
+    return constants, quote, inner
+
+
+def in_braces(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def escaped(text: str, quote: str) -> str:
+    """A text between quotes."""
+    letters = (letter if letter in "'\"" else repr(letter)[1:-1] for letter in text)
+    return "".join(letters).replace(quote, "\\" + quote)
 
 
 def bare(node: ast.expr) -> str:

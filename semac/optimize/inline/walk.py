@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Let, Op
 from semac.ir.unit import Unit
-from semac.optimize.inline import access, lists, maps, numbers  # they enter their builtins
+from semac.optimize.inline import access, lists, maps, numbers, text  # they enter their builtins
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME, Place
 from semac.optimize.operators import OFTEN, ONCE, inside, replace
 
-ENTERED = (access, lists, maps, numbers)
+ENTERED = (access, lists, maps, numbers, text)
 
 
 def inline_builtins(unit: Unit) -> None:
