@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import FrameType, ModuleType
+    from typing import Any
 
 
 class _Outdated:
@@ -43,3 +44,48 @@ class _Outdated:
 
 
 sys.meta_path.append(_Outdated())
+
+
+TAUGHT = ("json.encoder", "pydantic_core", "fastapi.encoders")  # modules that learn about our values: teaching.py
+
+
+class _Teacher:
+    """The first finder of Python's import system: what the others find is taught once it is loaded."""
+
+    def __init__(self) -> None:
+        self.busy = False
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in TAUGHT or self.busy:
+            return None
+        from importlib.util import find_spec
+
+        self.busy = True
+        try:
+            spec = find_spec(name)
+        finally:
+            self.busy = False
+        if spec is None or spec.loader is None:
+            return None
+        load: Any = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            load(module)
+            _teach(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _teach(module: ModuleType) -> None:
+    from sema_runtime.teaching import teach
+
+    teach(module)
+
+
+sys.meta_path.insert(0, _Teacher())
+for _name in TAUGHT:
+    if _name in sys.modules:
+        _teach(sys.modules[_name])

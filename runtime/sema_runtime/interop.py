@@ -89,7 +89,7 @@ def to_python(value: Any) -> Any:
     if kind is Values:
         return [to_python(item) for item in value.items]
     if isinstance(value, Map | dict):
-        return _python_dict(list(value.items()))
+        return _python_dict(_entries(value))
     if isinstance(value, Record):
         return _python_dict(list(zip(value.sema_fields, value.sema_members(), strict=True)))
     if kind is MutableCell:
@@ -147,7 +147,11 @@ def to_sema(value: Any, keywords: bool = True) -> Any:
 
 def _sema_map(value: Mapping[Any, Any], keywords: bool) -> Map:
     kind = HashMap if isinstance(value, HashMap) else Map
-    return kind.of((_sema_key(key, keywords), to_sema(item, keywords)) for key, item in value.items())
+    return kind.of((_sema_key(key, keywords), to_sema(item, keywords)) for key, item in _entries(value))
+
+
+def _entries(value: Map | Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    return value.pairs() if isinstance(value, Map) else list(value.items())
 
 
 def _sema_key(key: Any, keywords: bool) -> Any:

@@ -53,6 +53,7 @@ class Analyzer(Context):
             self.own.update(defined_names(form))
             self.unit.python_names.update(imported_names(form))
         self.defined |= self.own
+        self.unit.own = self.own
         self.task_names, self.native_names = task_names(items)
         for name in self.own & self.macros.keys():
             del self.macros[name]

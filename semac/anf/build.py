@@ -86,14 +86,6 @@ def is_stable_head(head: Any) -> bool:
     return type(head) is ir.Const and type(head.value) is not float  # of which no plain text says the value
 
 
-def ended(instrs: list[Let], exit_: anf.Exit) -> Block:
-    """A block, without what stands behind an error that is surely thrown in it."""
-    for index, instr in enumerate(instrs):
-        if type(instr.op) is anf.Throw and instr.var is not None:
-            return Block(instrs[: index + 1], Result(Ref(instr.var)))
-    return Block(instrs, exit_)
-
-
 class Builder:
     """Builds the blocks of one function, or of a top-level form where function is None."""
 
@@ -111,7 +103,8 @@ class Builder:
         """The block of a node's value."""
         outer, self.instrs = self.instrs, []
         try:
-            return ended(self.instrs, self.exit(node))
+            exit_ = self.exit(node)
+            return Block(self.instrs, exit_)
         finally:
             self.instrs = outer
 
@@ -273,7 +266,8 @@ class Builder:
     def block_of(self, build_exit: Callable[[], anf.Exit]) -> Block:
         outer, self.instrs = self.instrs, []
         try:
-            return ended(self.instrs, build_exit())
+            exit_ = build_exit()
+            return Block(self.instrs, exit_)
         finally:
             self.instrs = outer
 

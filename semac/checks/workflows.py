@@ -177,7 +177,7 @@ def _check_servers(meta: Map, span: Any, diagnostics: list[Diagnostic]) -> None:
     if type(servers) is not Map:
         diagnostics.append(Diagnostic(ERROR, span, "E-MCP-SPEC", ":mcp must be a map of alias -> server spec"))
         return
-    for alias, spec in servers.items():
+    for alias, spec in servers.pairs():
         if type(alias) is not Symbol:
             from sema_runtime.values.printer import to_text
 
@@ -220,7 +220,7 @@ def _check_budget(meta: Map, span: Any) -> Iterator[Diagnostic]:
     if type(budget) is not Map:
         yield Diagnostic(WARNING, span, "W-BUDGET", ":budget limits nothing: it should be a map", BUDGET_HINT)
         return
-    for key, value in budget.items():
+    for key, value in budget.pairs():
         name = _name(key)
         if name not in BUDGET_OPTIONS:
             problem = f":budget has an unknown key{'' if name is None else f' :{name}'}, which limits nothing"

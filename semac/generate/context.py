@@ -11,7 +11,7 @@ from sema_runtime.values.atoms import Keyword
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Comprehension, Expr, GetField, Lit, Op, Python
 from semac.generate.destination import Dest
 from semac.generate.names import LocalNames, ModuleNames
-from semac.generate.pyast import NOWHERE, Loc, assign, loc_of, name
+from semac.generate.pyast import NOWHERE, Loc, assign, builtin, loc_of, name
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
@@ -121,7 +121,7 @@ class Context:
         """A function of the runtime, imported; path is "module:name"."""
         module, _, attr = path.partition(":")
         if module == "builtins":
-            return name(attr, loc)
+            return builtin(attr, loc)
         return name(self.module.names.runtime(module, attr), loc)
 
     def builtin_function(self, sema: str, loc: Loc) -> ast.expr:

@@ -22,7 +22,7 @@ from semac.anf.nodes import (
 from semac.generate.constants import stored_key
 from semac.generate.context import Context
 from semac.generate.destination import Dest
-from semac.generate.pyast import Loc, assign, attribute, boolop, call, compare, const, name
+from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name
 
 MATCHING = "sema_runtime.values.matching:"
 LIST = "sema_runtime.values.lists:List"
@@ -137,6 +137,6 @@ def of_length(c: Context, value: ast.expr, size: int, rest: Any, loc: Loc) -> as
     checked = call(c.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
     if not isinstance(value, ast.Name) or c.module.unit.is_text:
         return checked
-    fits = compare(call(name("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
-    kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
+    fits = compare(call(builtin("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
+    kind = compare(call(builtin("type", loc), [value], loc), ast.Is(), builtin("tuple", loc), loc)
     return ast.IfExp(boolop(ast.And(), [kind, fits], loc), value, checked, **loc)

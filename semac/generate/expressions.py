@@ -47,7 +47,7 @@ from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
 from semac.generate.iteration import comprehension, result_param
-from semac.generate.pyast import Loc, attribute, call, const, name, negate, tuple_of
+from semac.generate.pyast import Loc, attribute, builtin, call, const, name, negate, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.truth import logic_expression
@@ -165,7 +165,7 @@ def operation(c: Context, kind: str, args: list[ast.expr], loc: Loc) -> ast.expr
     if c.module.unit.is_text:
         kind = PLAINER.get((kind, len(args)), kind)
         if kind == "array_len" and isinstance(args[0], ast.Call) and is_new_list(c, args[0]):
-            return call(name("len", loc), args[0].args, loc)
+            return call(builtin("len", loc), args[0].args, loc)
     entry = PYTHON_OPS[kind]
     return entry.print([*args, c.runtime(entry.runtime, loc)] if entry.runtime else args, loc)
 
@@ -258,7 +258,7 @@ def import_(c: Context, op: Import) -> ast.expr:
     path = c.expr(op.path)
     loc = c.loc(op)
     names: list[ast.expr] = [const(imported, loc) for imported in op.names]
-    scope = call(name("globals", loc), [], loc)
+    scope = call(builtin("globals", loc), [], loc)
     return call(c.runtime("sema_runtime.compiler_bridge:import_file", loc), [path, scope, *names], loc)
 
 

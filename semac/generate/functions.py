@@ -12,7 +12,7 @@ from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
 from semac.generate.names import local_base
 from semac.generate.nest import has_trampoline
-from semac.generate.pyast import Loc, assign, binop, const, name
+from semac.generate.pyast import Loc, assign, binop, builtin, const, name
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import BOOL, FLOAT, INT, NIL, REAL, STR, VECTOR
 
@@ -124,9 +124,9 @@ def annotation(type_: Any, loc: Loc) -> ast.expr | None:
         return const(None, loc)
     for tags, text in ANNOTATIONS.items():
         if type_.only(tags):
-            return name(text, loc)
+            return builtin(text, loc)
         if type_.only(tags | NIL):
-            return binop(name(text, loc), ast.BitOr(), const(None, loc), loc)
+            return binop(builtin(text, loc), ast.BitOr(), const(None, loc), loc)
     return None
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from semac.anf.nodes import Expr, Fits, Guarded, Lit, Op, Read
 from semac.anf.records import RecordType
 from semac.generate.context import Context
-from semac.generate.pyast import Loc, attribute, binop, boolop, call, compare, const, name, walrus
+from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, walrus
 from semac.generate.records import has_class
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
@@ -107,18 +107,18 @@ def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.ex
             if held.id in names:
                 continue
             names.add(held.id)
-        asked.append(call(name("type", loc), [operands.use(position)], loc))
+        asked.append(call(builtin("type", loc), [operands.use(position)], loc))
     if kind == NUMBER:
         wanted = operands.c.runtime(NUMBER_TYPES, loc)
         return ast.Compare(asked[0], [*[ast.Is() for _ in asked[1:]], ast.In()], [*asked[1:], wanted], **loc)
     path = TYPES[kind]
-    wanted = operands.c.runtime(path, loc) if path else name(kind, loc)
+    wanted = operands.c.runtime(path, loc) if path else builtin(kind, loc)
     return ast.Compare(asked[0], [ast.Is() for _ in asked], [*asked[1:], wanted], **loc)
 
 
 def _length_of(part: str) -> Callable[[ast.expr, Loc], ast.expr]:
     """What gives the length of a sequence; part: of its attribute."""
-    return lambda value, loc: call(name("len", loc), [attribute(value, part, loc) if part else value], loc)
+    return lambda value, loc: call(builtin("len", loc), [attribute(value, part, loc) if part else value], loc)
 
 
 def _index(part: str, is_natural: bool) -> Question:

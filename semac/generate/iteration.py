@@ -25,7 +25,18 @@ from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
 from semac.generate.loops import always_jumps, jumps
 from semac.generate.nest import block_weight
-from semac.generate.pyast import Loc, assign, attribute, binop, call, const, drop_trailing_continue, name, subscript
+from semac.generate.pyast import (
+    Loc,
+    assign,
+    attribute,
+    binop,
+    builtin,
+    call,
+    const,
+    drop_trailing_continue,
+    name,
+    subscript,
+)
 from semac.generate.truth import value_of
 from semac.ir.nodes import Var
 from semac.types.lattice import DICT, LIST, SEQUENCE
@@ -55,12 +66,12 @@ def iterable(c: Context, op: Iteration) -> ast.expr:
     sources = [items(c, source, op.who) for source in op.sources]
     loc = c.loc(op)
     if op.how == "indexed":
-        return call(name("enumerate", loc), sources, loc)
+        return call(builtin("enumerate", loc), sources, loc)
     if op.how == "zip":
-        return call(name("zip", loc), sources, loc)
+        return call(builtin("zip", loc), sources, loc)
     if op.how == "reversed":
         over = attribute(sources[0], "items", loc) if op.sources[0].type.only(LIST) else sources[0]
-        return call(name("reversed", loc), [over], loc)
+        return call(builtin("reversed", loc), [over], loc)
     return sources[0]
 
 
@@ -77,7 +88,7 @@ def pairs(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr
 def range_(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
     if len(args) == 2 and isinstance(args[0], ast.Constant) and args[0].value == 0:
         args = args[1:]
-    return call(name("range", loc), args, loc)
+    return call(builtin("range", loc), args, loc)
 
 
 def counter(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
@@ -121,7 +132,7 @@ def for_(c: Context, op: For, dest: Dest) -> None:
     loc = c.loc(op)
     if op.how == "rest":
         over = c.save(call(c.runtime(HOFS + "first_and_rest", loc), [over], loc), "items", loc)
-        c.append(assign(params[0], call(name("next", loc), [over], loc), loc))
+        c.append(assign(params[0], call(builtin("next", loc), [over], loc), loc))
     bound = target(c, op.target, loc)
     jumps_past = bool(jumps(op.body) - {op})
     leaves = jumps_past or (dest.kind != "return" and not always_jumps(op.body, op))
@@ -181,13 +192,13 @@ def list_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
 def any_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
     generators = generators_of(c, op, loc)
     function = "any" if op.kind == "any" else "all"
-    return call(name(function, loc), [ast.GeneratorExp(c.test(value_of(op.body)), generators, **loc)], loc)
+    return call(builtin(function, loc), [ast.GeneratorExp(c.test(value_of(op.body)), generators, **loc)], loc)
 
 
 def find_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
     generators = generators_of(c, op, loc)
     found = ast.GeneratorExp(c.expr(value_of(op.body)), generators, **loc)
-    return call(name("next", loc), [found, const(None, loc)], loc)
+    return call(builtin("next", loc), [found, const(None, loc)], loc)
 
 
 def sort_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
@@ -196,7 +207,7 @@ def sort_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
     assert type(op.target) is VarPattern
     item = ast.arg(c.bind(op.target.var), None, **loc)
     key = ast.Lambda(ast.arguments([], [item], None, [], [], None, []), c.expr(value_of(op.body)), **loc)
-    made = call(name("sorted", loc), [over], loc, [ast.keyword("key", key, **loc)])
+    made = call(builtin("sorted", loc), [over], loc, [ast.keyword("key", key, **loc)])
     return made if op.bare else call(c.runtime(LIST_CLASS, loc), [made], loc)
 
 
@@ -204,9 +215,9 @@ def sum_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
     """`sum(xs)` of ints."""
     value = value_of(op.body)
     if not op.stages and type(op.target) is VarPattern and type(value) is Ref and value.var is op.target.var:
-        return call(name("sum", loc), [iterable(c, op)], loc)
+        return call(builtin("sum", loc), [iterable(c, op)], loc)
     generators = generators_of(c, op, loc)
-    return call(name("sum", loc), [ast.ListComp(c.expr(value), generators, **loc)], loc)
+    return call(builtin("sum", loc), [ast.ListComp(c.expr(value), generators, **loc)], loc)
 
 
 EXPRESSIONS: dict[str, Callable[[Context, Comprehension, Loc], ast.expr]] = {

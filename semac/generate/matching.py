@@ -21,10 +21,11 @@ from semac.generate.constants import MAPS, constant, stored_key
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.destructuring import LIST, MATCHING, malformed
-from semac.generate.pyast import (
+from semac.generate.pyast import (  # fmt: skip
     assign,
     attribute,
     boolop,
+    builtin,
     call,
     compare,
     const,
@@ -33,7 +34,7 @@ from semac.generate.pyast import (
     subscript,
     terminates,
     walrus,
-)  # fmt: skip
+)
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
 from semac.types.lattice import INT
@@ -57,7 +58,7 @@ def match(c: Context, op: Match, dest: Dest) -> None:
 
 def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Any) -> ast.IfExp:
     """`direct if type(subject) is kind else general(subject)`: the common case without a call."""
-    test = compare(call(name("type", loc), [name(subject, loc)], loc), ast.Is(), name(kind, loc), loc)
+    test = compare(call(builtin("type", loc), [name(subject, loc)], loc), ast.Is(), builtin(kind, loc), loc)
     return ast.IfExp(test, direct, call(general, [name(subject, loc)], loc), **loc)
 
 
@@ -143,7 +144,7 @@ class Clauses:
             c.append(assign(self.items, self.fetched_items(loc), loc))
             if len(self.patterns(SequencePattern)) > 1:
                 self.size = c.names.temporary("size")
-                length = call(name("len", loc), [name(self.items, loc)], loc)
+                length = call(builtin("len", loc), [name(self.items, loc)], loc)
                 none = compare(name(self.items, loc), ast.Is(), const(None, loc), loc)
                 c.append(assign(self.size, ast.IfExp(none, const(-1, loc), length, **loc), loc))
                 self.fetch_head(loc)
@@ -160,7 +161,7 @@ class Clauses:
             return call(general, [subject], loc)
         fetched = unless_kind(self.subject, "tuple", subject, general, loc)
         if self.patterns(MapPattern):
-            kind = call(name("type", loc), [subject], loc)
+            kind = call(builtin("type", loc), [subject], loc)
             is_map = compare(kind, ast.Is(), c.runtime(MAPS + "Map", loc), loc)
             fetched.orelse = ast.IfExp(is_map, const(None, loc), fetched.orelse, **loc)
         return fetched
@@ -250,7 +251,7 @@ class Clauses:
         else:
             if top:
                 tests.append(compare(name(items, loc), ast.IsNot(), const(None, loc), loc))
-            length = call(name("len", loc), [name(items, loc)], loc)
+            length = call(builtin("len", loc), [name(items, loc)], loc)
             tests.append(compare(length, op, const(len(parts), loc), loc))
         for index, part in enumerate(parts):
             if top and self.head and index == 0 and type(part) is LiteralPattern:

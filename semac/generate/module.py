@@ -60,6 +60,7 @@ def emit_module(unit: Unit, result: bool = False) -> ast.Module:
     module = ModulePrinter(unit, None)
     body = module.body(result)
     names = module.names
+    names.settle_builtins(body)
     return ast.Module([*names.import_statements(), *names.constant_statements, *names.tables(unit), *body], [])
 
 
@@ -71,6 +72,7 @@ def emit_input(unit: Unit, shared: SharedNames) -> ast.Module:
     """
     module = ModulePrinter(unit, shared)
     body = module.body(result=True)
+    module.names.settle_builtins(body)
     last = body[-1] if body else None
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id == RESULT:
         body[-1] = ast.copy_location(ast.Return(last.value), last)

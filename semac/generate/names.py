@@ -12,9 +12,9 @@ from typing import Any
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.naming import GLOBALS
-from semac.generate.pyast import NOWHERE, Loc, assign, call, const, name
+from semac.generate.pyast import NOWHERE, Loc, assign, call, const, give_way, name
 from semac.generate.session_names import NAMES_TABLE, SharedNames
-from semac.ir.identifiers import decodes, mangle, unique
+from semac.ir.identifiers import PREDEFINED, decodes, mangle, unique
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 
@@ -86,6 +86,10 @@ class ModuleNames:
             self.taken.add(local)
         return local
 
+    def settle_builtins(self, body: list[ast.stmt]) -> None:
+        """Has the builtins of Python that the code uses make way for names of the program."""
+        give_way(body, self.user | self.taken, lambda builtin: self.runtime("builtins", builtin))
+
     def shared_builtin(self, sema: str) -> str | None:
         """The global by which an input of a session calls a builtin, so that it follows a later definition.
 
@@ -150,12 +154,23 @@ class ModuleNames:
     def tables(self, unit: Unit) -> list[ast.stmt]:
         """The tables of names that a module has: for messages, and for the session that shares its globals."""
         if not unit.lists_globals:
-            return [table(NAMES_TABLE, self.display)] if self.display else []
+            offered = [offer(unit)] if unit.exports is not None else []
+            return [*offered, *([table(NAMES_TABLE, self.display)] if self.display else [])]
         shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
         shared = [var for var in unit.globals.values() if var.function is None or var.function.original is None]
         own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in shared]
         listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)
-        return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE)]
+        return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE), offer(unit)]
+
+
+def offer(unit: Unit) -> ast.stmt:
+    """`__all__ = [...]`: what a module exports, without an `export` all that it defines but names with `_` in front."""
+    if unit.exports is None:
+        names = sorted(name for name in unit.own if not name.startswith("_"))
+    else:
+        names = unit.exports
+    variables = [unit.globals[name] for name in names if name in unit.globals and unit.globals[name].defined]
+    return assign("__all__", ast.List([const(var.py, NOWHERE) for var in variables], ast.Load(), **NOWHERE), NOWHERE)
 
 
 def spelled(value: Any) -> tuple[str, str]:
@@ -199,6 +214,8 @@ class LocalNames:
     def temporary(self, base: str) -> str:
         """A name for a value that the program gives none. base: what it would like to be called, in either language."""
         own = base if base.isidentifier() else mangle(base)
+        if own in PREDEFINED:
+            own += "_"
         python = unique(own, self.taken, self.reserved, self.module.own, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
+
+from semac.ir.identifiers import PREDEFINED
 
 Loc = dict[str, Any]
 LOAD, STORE = ast.Load(), ast.Store()
@@ -22,6 +26,24 @@ def loc_of(span: Any) -> Loc:
 
 def name(identifier: str, loc: Loc) -> ast.Name:
     return ast.Name(identifier, LOAD, **loc)
+
+
+def builtin(identifier: str, loc: Loc) -> ast.Name:
+    """A builtin of Python that the compiler itself uses. `give_way` renames it where the program has such a name."""
+    node = ast.Name(identifier, LOAD, **loc)
+    node.is_builtin = True  # type: ignore[attr-defined]
+    return node
+
+
+def give_way(body: list[ast.stmt], names: AbstractSet[str], rename: Callable[[str], str]) -> None:
+    """Renames the builtins among `names` wherever the compiler uses them: what the program calls so keeps its name."""
+    clashing = PREDEFINED & names
+    if not clashing:
+        return
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and node.id in clashing and hasattr(node, "is_builtin"):
+                node.id = rename(node.id)
 
 
 def const(value: Any, loc: Loc) -> ast.Constant:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from semac.generate.pyast import Loc, attribute, binop, call, compare, const, name, negate, subscript
+from semac.generate.pyast import Loc, attribute, binop, builtin, call, compare, const, negate, subscript
 
 PURE, READ, EFFECT = 0, 1, 2  # as in nest.py
 Printer = Callable[[list[ast.expr], Loc], ast.expr]
@@ -57,7 +57,7 @@ def _negated_comparison(operator: type[ast.cmpop]) -> Printer:
 
 
 def _called(function: str) -> Printer:
-    return lambda args, loc: call(name(function, loc), args, loc)
+    return lambda args, loc: call(builtin(function, loc), args, loc)
 
 
 def _attribute(attr: str) -> Printer:
@@ -114,11 +114,11 @@ def index_test(length: ast.expr, index: ast.expr, loc: Loc) -> ast.expr:
 
 
 def _is_array_index(args: list[ast.expr], loc: Loc) -> ast.expr:
-    return index_test(call(name("len", loc), [attribute(args[0], "items", loc)], loc), args[1], loc)
+    return index_test(call(builtin("len", loc), [attribute(args[0], "items", loc)], loc), args[1], loc)
 
 
 def _is_int_array_index(args: list[ast.expr], loc: Loc) -> ast.expr:
-    is_int = compare(call(name("type", loc), [args[1]], loc), ast.Is(), name("int", loc), loc)
+    is_int = compare(call(builtin("type", loc), [args[1]], loc), ast.Is(), builtin("int", loc), loc)
     return ast.BoolOp(ast.And(), [is_int, _is_array_index(args, loc)], **loc)
 
 
@@ -137,7 +137,7 @@ _op("next", _attribute("next"))
 _op("second", _of("next", _attribute("car")))
 _op("filled", _of("empty", _not))
 _op("list_items", list_items, is_named=True)
-_op("list_len", lambda args, loc: call(name("len", loc), [list_items(args, loc)], loc), is_named=True)
+_op("list_len", lambda args, loc: call(builtin("len", loc), [list_items(args, loc)], loc), is_named=True)
 _op("map_lookup", _method("lookup"), READ)
 _op("map_get", _of("d", _method("get")), READ)
 _op("map_item", _of("d", _subscript), READ)
@@ -190,7 +190,7 @@ def _last(depth: int) -> Printer:
 
     def printed(args: list[ast.expr], loc: Loc) -> ast.expr:
         (stack,) = args
-        length = call(name("len", loc), [stack], loc)
+        length = call(builtin("len", loc), [stack], loc)
         test = stack if depth == 1 else compare(length, ast.GtE(), const(depth, loc), loc)
         return ast.IfExp(test, subscript(stack, const(-depth, loc), loc), const(None, loc), **loc)
 
@@ -209,7 +209,7 @@ _op("append", _method("append"), EFFECT)
 _op("drop_top", _without_last, EFFECT, is_named=True)
 _op("top", _last(1), READ, is_named=True)
 _op("below_top", _last(2), READ, is_named=True)
-_op("is_filled", lambda args, loc: compare(call(name("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
+_op("is_filled", lambda args, loc: compare(call(builtin("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
 _op(
     "stack_list",
     lambda args, loc: call(args[1], [_turned(args, loc)], loc),
@@ -240,7 +240,7 @@ for _kind in ("sqrt", "sin", "cos", "atan", "tanh", "gcd"):
     _from_math(_kind)
 _op("floor", lambda args, loc: binop(args[0], ast.FloorDiv(), const(1, loc), loc))
 _op("second_of", lambda args, loc: args[1])
-_op("ord", lambda args, loc: call(name("ord", loc), [attribute(args[0], "value", loc)], loc))
+_op("ord", lambda args, loc: call(builtin("ord", loc), [attribute(args[0], "value", loc)], loc))
 
 # Operations, with the number of their operands → what people would write, where code to run looks inside of values.
 PLAINER = {("list_items", 1): "items", ("list_len", 1): "array_len", ("map_get", 2): "map_lookup"}

@@ -13,7 +13,7 @@ from semac.anf.nodes import GetField, IsRecord, MakeRecordType, RecordFunction
 from semac.anf.records import RecordType
 from semac.generate.context import Context
 from semac.generate.functions import TYPE_PARAMS, annotation
-from semac.generate.pyast import Loc, assign, attribute, boolop, call, compare, const, name, tuple_of, walrus
+from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name, tuple_of, walrus
 from semac.ir.identifiers import mangle, unique
 from semac.types.lattice import NIL, RECORD, Type
 
@@ -130,7 +130,7 @@ def is_some(value: ast.expr, loc: Loc) -> ast.expr:
 
 
 def has_class(record: RecordType, value: ast.expr, loc: Loc) -> ast.expr:
-    return compare(call(name("type", loc), [value], loc), ast.Is(), name(record.py, loc), loc)
+    return compare(call(builtin("type", loc), [value], loc), ast.Is(), name(record.py, loc), loc)
 
 
 def plain(c: Context, value: ast.expr) -> tuple[ast.expr, ast.expr]:

@@ -46,7 +46,7 @@ from semac.generate.iteration import collect, for_, result_param
 from semac.generate.loops import jump, named_let, while_
 from semac.generate.matching import match
 from semac.generate.nest import has_trampoline
-from semac.generate.pyast import assign, call, const, loc_of, name, negate, terminates
+from semac.generate.pyast import assign, builtin, call, const, loc_of, name, negate, terminates
 from semac.generate.records import define_constructor, record_class
 from semac.generate.truth import truth_of
 from semac.ir.identifiers import mangle
@@ -278,7 +278,7 @@ def try_(c: Context, op: Try, dest: Dest) -> None:
     if op.is_exception:
         error = c.bind(op.var)
         inside = c.statements(op.handler, dest)
-        clause = ast.ExceptHandler(name("Exception", loc), error, inside or [ast.Pass(**loc)], **loc)
+        clause = ast.ExceptHandler(builtin("Exception", loc), error, inside or [ast.Pass(**loc)], **loc)
         c.append(ast.Try(body, [clause], [], [], **loc))
         return
     error = c.names.temporary("error")
@@ -292,7 +292,7 @@ def try_(c: Context, op: Try, dest: Dest) -> None:
         c.block(op.handler, dest)
 
     _, inside = c.in_block(handler)
-    clause = ast.ExceptHandler(name("Exception", loc), error if used else None, inside or [ast.Pass(**loc)], **loc)
+    clause = ast.ExceptHandler(builtin("Exception", loc), error if used else None, inside or [ast.Pass(**loc)], **loc)
     c.append(ast.Try(body, [clause], [], [], **loc))
 
 

@@ -1,9 +1,10 @@
 """Sema names and Python identifiers.
 
 `total-over` → `total_over`, `list->vector` → `list_to_vector`, `string/empty?` → `string_is_empty`, `push!` →
-`push_mut`; what Python reserves or predefines gets a trailing underscore (`class_`, `list_`). The way back is `-` for
-`_`; every name for which that is not the truth is listed in the emitted module's `__sema_names__`, so messages always
-show the Sema name.
+`push_mut`; Python's keywords get a trailing underscore (`class_`). What Python predefines keeps its name (`list`),
+as Python code spells parameters and functions: the generator's own uses of it step aside. The way back is `-` for `_`;
+every name for which that is not the truth is listed in the emitted module's `__sema_names__`, so messages always show
+the Sema name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import unicodedata
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
+KEYWORDS = frozenset(keyword.kwlist)
+PREDEFINED = frozenset(dir(builtins))
 WORDS = {
     "*": "star", "+": "plus", "=": "eq", "<": "lt", ">": "gt", "%": "pct", "&": "amp", ".": "dot", "#": "hash",
     "$": "dollar", "@": "at", "^": "caret", "~": "tilde", ":": "colon", "!": "mut", "?": "p", "|": "bar",
@@ -27,9 +29,15 @@ def mangle(name: str) -> str:
     """The Python identifier for a Sema name. Not injective: `Names` in the emitter settles collisions."""
     plain = name.replace("-", "_")
     text = plain if plain.isascii() and plain.isidentifier() else _spelled(name)
-    if text.startswith("__") or text in RESERVED or not text.strip("_"):
+    if text.startswith("__") or text in KEYWORDS or not text.strip("_"):
         text += "_"
     return text
+
+
+def global_of_session(name: str) -> str:
+    """`mangle` for what lives beside code that was compiled before it and uses Python's builtins: `list_`."""
+    text = mangle(name)
+    return text + "_" if text in PREDEFINED else text
 
 
 def _spelled(name: str) -> str:

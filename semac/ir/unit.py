@@ -29,6 +29,8 @@ class Unit:
         self.is_text = False  # written as text for people, without the shortcuts of code that is to run
         self.optimize = True  # false: compiled as it is written (SEMA_OPT=0)
         self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it
+        self.exports: list[str] | None = None  # the names of `(export ...)`
+        self.own: set[str] = set()  # what its top-level forms define
         self.reassigned: set[str] = set()
         self.places = Places()
         self.fitting: dict[int, bool] = {}  # ids of sequence patterns → whether the value surely has their length

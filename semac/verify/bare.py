@@ -187,7 +187,7 @@ class Checker:
             wants = self.kind.wants(op)
             for index, value in enumerate(operands(op)):
                 forms = self.form(value)
-                if BARE in forms and index not in takes:
+                if BARE in forms and index not in takes and value.type.tags:  # else the code is never reached
                     raise self.place.fault("V10", f"operand {index + 1} is {self.kind.bare}")
                 if GENERAL in forms and index == wants and not value.type.tags & ~self.kind.tags:
                     raise self.place.fault("V10", f"operand {index + 1} is {self.kind.general}, which others may see")

@@ -204,7 +204,7 @@ def test_exceptions_are_conditions() -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("(.append (list 1) 2)", "AttributeError: 'List' object has no attribute 'append'"),
+        ("(.append (list 1) 2)", "TypeError: a list of Sema can't be changed: xs.copy() is a list of Python"),
         ('(.nope "s")', "AttributeError: 'str' object has no attribute 'nope'"),
         ('(.-count (py/module "json"))', "AttributeError: module 'json' has no attribute 'count'"),
         ('(py/from "pathlib" Path) (.upper (Path "a"))', "AttributeError: 'PosixPath' object has no attribute 'upper'"),

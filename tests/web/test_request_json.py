@@ -108,7 +108,7 @@ def test_the_map_is_an_ordinary_one(body: bytes, value: Any) -> None:
         lambda m: m.has(JSON),
         lambda m: len(m),
         lambda m: m.keys(),
-        lambda m: m.values(),
+        lambda m: list(m.values()),
         lambda m: m.items(),
         lambda m: {**m.d},
         lambda m: dict(m.d),

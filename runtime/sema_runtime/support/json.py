@@ -8,11 +8,11 @@ from __future__ import annotations
 from functools import cache
 
 from sema_runtime.support.json_input import MOST_LEVELS
-from sema_runtime.values.atoms import Keyword, Symbol
+from sema_runtime.values.atoms import Keyword, Symbol, keyword
 from sema_runtime.values.digits import TooManyDigits, may_exceed, whole
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, JsonDict, Map, json_value
+from sema_runtime.values.maps import HashMap, LazyDict, Map
 from sema_runtime.values.printer import display
 from sema_runtime.values.typenames import type_name
 
@@ -25,6 +25,55 @@ if TYPE_CHECKING:
 DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
 PYTHONS_LIMIT = "Exceeds the limit"  # on digits, which a Python program may keep lower than ours
 CHECKED_FOR_DEPTH = 4096  # characters; longer texts are rejected only where Python's own limit is
+
+
+# JSON objects: Python's scanner makes dicts and lists; what a program reads of them becomes maps and lists
+
+_keywords: dict[str, Keyword] = {}  # by name; one C lookup a key
+_FINAL = frozenset((str, int, bool, type(None)))  # types of the scanner's values that are Sema values already
+_OBJECTS = {dict}
+_new: Any = Map.__new__
+
+
+class JsonDict(LazyDict):
+    """The entries of a JSON object: keywords as keys, lists for arrays. source: Python's dict of it."""
+
+    __slots__ = ()
+
+    def load(self) -> None:
+        dict.update(self, _json_entries(self.source))
+
+
+def json_map(raw: dict[str, Any]) -> Map:
+    """The map of a JSON object. Its entries are converted when it is read."""
+    new: Map = _new(Map)
+    new._order = None
+    new.d = entries = JsonDict()
+    entries.source = raw
+    return new
+
+
+def json_value(value: Any) -> Any:
+    """The Sema value of decoded JSON. A float out of range is nil, as in the reference."""
+    kind = type(value)
+    if kind is dict:
+        return json_map(value)
+    if kind is list:
+        kinds = set(map(type, value))
+        if kinds <= _FINAL:
+            return List(value)
+        return List(list(map(json_map if kinds == _OBJECTS else json_value, value)))
+    return None if kind is float and value - value != 0 else value
+
+
+def _json_entries(raw: dict[str, Any]) -> dict[Any, Any]:
+    """The entries of the map of a JSON object."""
+    keywords = _keywords
+    try:
+        return {keywords[name]: value if type(value) in _FINAL else json_value(value) for name, value in raw.items()}
+    except KeyError:
+        keywords.update((name, keyword(name)) for name in raw)
+        return _json_entries(raw)
 
 
 # Decoding
@@ -132,6 +181,7 @@ def _encoder() -> Callable[[Any], str]:
     from json import encoder
 
     make: Any = getattr(encoder, "c_make_encoder", None)
+    make = getattr(make, "untaught", make)
     if make is None:  # a Python without it
         return encoder.JSONEncoder(
             default=_plain,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import signal
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -16,6 +18,12 @@ from sema_runtime.tasks import interrupts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+BLOCKED = (
+    "a Sema function waits in the thread of a running asyncio loop, which stands still meanwhile; "
+    "await it instead: await run(function, ...), from sema_runtime.interop"
+)
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -32,6 +40,8 @@ def run(loop: asyncio.AbstractEventLoop) -> None:
         if outer is None:
             loop.run_forever()
         else:  # a synchronous call below a running loop blocks it anyway
+            if outer is not loop and "ipykernel" not in sys.modules:  # where cells run below the loop of the kernel
+                warnings.warn(BLOCKED, RuntimeWarning, stacklevel=2)
             with Hiding(outer):
                 loop.run_forever()
 

@@ -1,4 +1,7 @@
-"""The conditions that values themselves raise: SemaError, SemaTypeError, ArityError. errors.py has all of them."""
+"""The conditions that values themselves raise: SemaError, SemaTypeError, ArityError. errors.py has all of them.
+
+A condition is also the exception of Python that callers in Python catch for such a mistake.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,18 @@ class SemaError(Exception):
         return _restored, (type(self), self.args, self.__dict__)
 
 
-class SemaTypeError(SemaError):
+class OutOfBounds(SemaError, IndexError):
+    """An index that a sequence doesn't have."""
+
+
+class SemaTypeError(SemaError, TypeError):
     kind = "type-error"
 
     def __init__(self, expected: str, got: str, hint: str | None = None) -> None:
         super().__init__(f"expected {expected}, got {got}", hint, expected=expected, got=got)
 
 
-class ArityError(SemaError):
+class ArityError(SemaError, TypeError):
     """expected: `1`, `2+` or `1-2` (what the catch map holds); given: the number of arguments."""
 
     kind = "arity"

@@ -89,6 +89,27 @@ def _equal_foreign(a: Any, b: Any) -> bool:
         return equal_deep(a, b)
 
 
+def same_as_python(ours: Any, theirs: Any) -> bool:
+    """Whether Python finds in a value of ours what it finds in theirs: a keyword key is the string of its name.
+
+    Numbers compare as in Sema: `1`, `1.0` and `True` are three values.
+    """
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return len(ours) == len(theirs) and all(_has(ours, key, value) for key, value in theirs.items())
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(same_as_python, ours, theirs))
+    if type(ours) is tuple is type(theirs):
+        return len(ours) == len(theirs) and all(map(same_as_python, ours, theirs))
+    return equal(ours, theirs)
+
+
+def _has(ours: dict[Any, Any], key: Any, value: Any) -> bool:
+    own = ours.get(key, MISSING)
+    if own is MISSING or (type(key) is not str and type(ours) is not dict and not ours.has(key)):  # type: ignore[attr-defined]
+        return False
+    return same_as_python(own, value)
+
+
 def strict_hash(values: Any) -> int:
     """A hash that agrees with `equal` for a sequence of values."""
     return hash((len(values), *map(_hash_one, values)))

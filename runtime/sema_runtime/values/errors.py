@@ -1,9 +1,10 @@
 """Conditions: the one family of exceptions that Sema programs raise and catch.
 
     SemaError                 :eval            a plain message
-    ├── SemaTypeError         :type-error      expected X, got Y
-    ├── ArityError            :arity           NAME expects N arguments, got M
-    ├── UnboundError          :unbound         Unbound variable: NAME
+    ├── OutOfBounds           :eval            index N out of bounds (an IndexError)
+    ├── SemaTypeError         :type-error      expected X, got Y (a TypeError)
+    ├── ArityError            :arity           NAME expects N arguments, got M (a TypeError)
+    ├── UnboundError          :unbound         Unbound variable: NAME (a NameError)
     ├── ReaderError           :reader          bad source text
     ├── Thrown                :user            (throw value)
     ├── IoError               :io              files, network
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.base_errors import ArityError as ArityError
+from sema_runtime.values.base_errors import OutOfBounds as OutOfBounds
 from sema_runtime.values.base_errors import SemaError as SemaError
 from sema_runtime.values.base_errors import SemaTypeError as SemaTypeError
 from sema_runtime.values.base_errors import arity_words as arity_words
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.values.maps import Map
 
-for _base in (SemaError, SemaTypeError, ArityError):
+for _base in (SemaError, SemaTypeError, ArityError, OutOfBounds):
     _base.__module__ = __name__  # what tracebacks and pickles call them
 
 # What the :type of a condition map can be
@@ -48,7 +50,7 @@ class DivisionByZero(ZeroDivisionError):
     __slots__ = ()
 
 
-class UnboundError(SemaError):
+class UnboundError(SemaError, NameError):
     kind = "unbound"
 
     def __init__(self, name: str) -> None:

@@ -20,13 +20,13 @@ import gc
 import sys
 from _collections_abc import Sequence as AbstractSequence
 
-from sema_runtime.values.equality import same_items, strict_hash
+from sema_runtime.values.equality import same_as_python, same_items, strict_hash
 from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
 FEW = 10_000  # more cells than these are made with the collector off, which would visit them again and again
 FIRST = 8  # cells that the first `cdr` of a flat list links
@@ -48,7 +48,11 @@ class List:
         self.flat = items
         self.next = None
         if items:
-            self.car = items[0]
+            try:
+                self.car = items[0]
+            except TypeError:  # `type(xs)(item for ...)`, as Python code copies lists
+                self.__init__(list(items))  # type: ignore[misc]
+                return
             self.empty = False
         else:
             self.car = None
@@ -109,7 +113,9 @@ class List:
         if self is other:
             return True
         if type(other) is not List:
-            return same_items(self.items, other) if type(other) is list else NotImplemented
+            if type(other) is not list:
+                return NotImplemented
+            return same_as_python(self, other)
         return same_items(self.flat or self.items, other.flat or other.items)
 
     def __hash__(self) -> int:
@@ -122,6 +128,32 @@ class List:
 
     def __reduce__(self) -> tuple[type[List], tuple[list[Any]]]:
         return List, (list(self.items),)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # that of `object` trusts `__class__`
+        return self.__reduce__()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` asks besides the type: libraries take a list for a sequence, and few other types."""
+        return list
+
+    def copy(self) -> list[Any]:
+        """A list of Python of the same items."""
+        return list(self.items)
+
+    def __add__(self, other: Any) -> Any:
+        return [*self.items, *other] if isinstance(other, list) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return [*other, *self.items] if isinstance(other, list) else NotImplemented
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self.items[::-1])
+
+    def __setitem__(self, *change: Any, **more: Any) -> NoReturn:
+        raise TypeError("a list of Sema can't be changed: xs.copy() is a list of Python")
+
+    __delitem__ = append = clear = extend = insert = pop = remove = reverse = sort = __setitem__
 
 
 NAMES[List] = "list"

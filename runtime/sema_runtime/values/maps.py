@@ -13,7 +13,8 @@ have anyway. Use `m.d.get(atom)` at once; code that keeps a map's dict while the
 A map always has a dict, so reading it needs no test. Where the entries are still to come (objects of JSON as they were
 read, dicts that were taken), the dict is of a subclass of `LazyDict`: an operation fills it first.
 
-Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name`; `m.get`, `in`, `len`, `items()`.
+Python sees a dict that can't be changed, also by `isinstance`; its keys are strings for keywords, and `m["name"]`
+finds the string key, else the keyword `:name`. The runtime itself uses `pairs()` and `sorted_keys()`.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from _collections_abc import Mapping
 from _operator import attrgetter  # the half of the module that is C: the other takes 0.3 ms to load
 from _thread import RLock
 
-from sema_runtime.values.atoms import MAPS, Keyword, Symbol, keyword
+from sema_runtime.values.atoms import MAPS, Keyword, Symbol, keyword, symbol
 from sema_runtime.values.equality import MISSING as MISSING
-from sema_runtime.values.equality import StoredKey, is_confused, is_plain, same_entries
+from sema_runtime.values.equality import StoredKey, is_confused, is_plain, same_as_python, same_entries
 from sema_runtime.values.lists import List
 from sema_runtime.values.typenames import ATOMIC as ATOMIC
 from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypeVar
+    from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+    from typing import Any, NoReturn, TypeVar
 
     M = TypeVar("M", bound="Map")
 
@@ -86,6 +87,14 @@ def _wrapped(key: Any) -> Any:
 def program_key(key: Any) -> Any:
     """The inverse of `stored`."""
     return key.key if type(key) is StoredKey else key
+
+
+def _python_key(key: Any, d: dict[Any, Any]) -> Any:
+    """The key that Python code sees for a stored key."""
+    if (type(key) is Keyword or type(key) is Symbol) and key.name not in d:
+        other = symbol if type(key) is Keyword else keyword
+        return key.name if other(key.name) not in d else key
+    return program_key(key)
 
 
 class Map:
@@ -191,8 +200,12 @@ class Map:
         """The entries as a dict that no later `assoc` changes: d itself for a small map, else a copy."""
         while True:
             d = self.d
-            if len(d) <= SMALL:
-                return d
+            try:
+                if len(d) <= SMALL:
+                    return d
+            except TypeError:  # `type(m)((key, value) for ...)`, as Python code copies dicts
+                self.d = Map.of(d).d
+                continue
             copied = d.copy()
             if self.d is d:
                 return copied
@@ -232,9 +245,15 @@ class Map:
     # What Python sees
 
     def __getitem__(self, key: Any) -> Any:
-        value = self.lookup(key, MISSING)
-        if value is MISSING and type(key) is str:
-            value = self.lookup(keyword(key), MISSING)
+        if type(key) is str:
+            d = self.d if isinstance(self.d, dict) else self.stable()
+            value = d.get(key, MISSING)
+            if value is MISSING:
+                value = d.get(keyword(key), MISSING)
+                if value is MISSING:
+                    value = d.get(symbol(key), MISSING)
+        else:
+            value = self.lookup(key, MISSING)
         if value is MISSING:
             raise KeyError(key)
         return value
@@ -245,32 +264,63 @@ class Map:
         except KeyError:
             return default
 
+    def __or__(self, other: Any) -> Any:
+        return self.copy() | dict(other) if isinstance(other, Mapping) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        return dict(other) | self.copy() if isinstance(other, Mapping) else NotImplemented
+
+    def __setitem__(self, *change: Any, **more: Any) -> NoReturn:
+        raise TypeError("a map of Sema can't be changed: m.copy() is a dict")
+
+    __delitem__ = pop = popitem = setdefault = update = clear = __setitem__
+
     def __contains__(self, key: Any) -> bool:
-        return self.has(key) or (type(key) is str and keyword(key) in self.d)
+        return self.get(key, MISSING) is not MISSING
 
     def __len__(self) -> int:
-        return len(self.d)
+        try:
+            return len(self.d)
+        except TypeError:
+            return len(self.stable())
 
     def __bool__(self) -> bool:
         return bool(self.d)
 
+    def copy(self) -> dict[Any, Any]:
+        """A dict of the same entries, in the order in which the keys came. Keywords and symbols are strings in it,
+        unless the map has such a string beside."""
+        d = self.stable()
+        try:
+            named = {key.name: value for key, value in d.items()}
+            if len(named) == len(d):
+                return named
+        except AttributeError:
+            pass
+        return {_python_key(key, d): value for key, value in d.items()}
+
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.sorted_keys())
+        return iter(self.copy())
 
-    def keys(self) -> list[Any]:
-        return list(self.sorted_keys())
+    def __reversed__(self) -> Iterator[Any]:
+        return iter([*self.copy()][::-1])
 
-    def values(self) -> list[Any]:
-        return list(map(self.stable().__getitem__, (self._order or self._ordered())[1]))
+    def keys(self) -> KeysView[Any]:
+        return self.copy().keys()
 
-    def items(self) -> list[tuple[Any, Any]]:
-        return self.pairs()
+    def values(self) -> ValuesView[Any]:
+        return self.copy().values()
+
+    def items(self) -> ItemsView[Any, Any]:
+        return self.copy().items()
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         if type(other) is not type(self):
-            return self == type(self).of(other.items()) if type(other) is dict else NotImplemented
+            if type(other) is not dict:
+                return NotImplemented
+            return same_as_python(self, other)
         return same_entries(self.stable(), other.stable())
 
     def __hash__(self) -> int:
@@ -287,6 +337,14 @@ class Map:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.stable(),)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # that of `object` trusts `__class__`
+        return self.__reduce__()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` asks besides the type: libraries take a dict for a mapping, and nothing else."""
+        return dict
 
 
 class HashMap(Map):
@@ -354,54 +412,6 @@ def _asking(name: str) -> Callable[..., Any]:
 
 for _operation in ASKING.split():
     setattr(LazyDict, _operation, _asking(_operation))
-
-
-# JSON objects: Python's scanner makes dicts and lists; what a program reads of them becomes maps and lists
-
-_keywords: dict[str, Keyword] = {}  # by name; one C lookup a key
-_FINAL = frozenset((str, int, bool, type(None)))  # types of the scanner's values that are Sema values already
-_OBJECTS = {dict}
-
-
-class JsonDict(LazyDict):
-    """The entries of a JSON object: keywords as keys, lists for arrays. source: Python's dict of it."""
-
-    __slots__ = ()
-
-    def load(self) -> None:
-        dict.update(self, _json_entries(self.source))
-
-
-def json_map(raw: dict[str, Any]) -> Map:
-    """The map of a JSON object. Its entries are converted when it is read."""
-    new: Map = _new(Map)
-    new._order = None
-    new.d = entries = JsonDict()
-    entries.source = raw
-    return new
-
-
-def json_value(value: Any) -> Any:
-    """The Sema value of decoded JSON. A float out of range is nil, as in the reference."""
-    kind = type(value)
-    if kind is dict:
-        return json_map(value)
-    if kind is list:
-        kinds = set(map(type, value))
-        if kinds <= _FINAL:
-            return List(value)
-        return List(list(map(json_map if kinds == _OBJECTS else json_value, value)))
-    return None if kind is float and value - value != 0 else value
-
-
-def _json_entries(raw: dict[str, Any]) -> dict[Any, Any]:
-    """The entries of the map of a JSON object."""
-    keywords = _keywords
-    try:
-        return {keywords[name]: value if type(value) in _FINAL else json_value(value) for name, value in raw.items()}
-    except KeyError:
-        keywords.update((name, keyword(name)) for name in raw)
-        return _json_entries(raw)
 
 
 # Dicts that change their owner

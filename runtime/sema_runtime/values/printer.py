@@ -159,7 +159,7 @@ def _parts(value: Any) -> Parts | None:
 
 def _flat_pairs(value: Any) -> Iterator[Any]:
     """The keys and values of a map or of a dict of Python, alternating, in the order of the keys."""
-    if isinstance(value, dict):
+    if not hasattr(value, "pairs"):
         from sema_runtime.values.ordering import order_key
 
         for key in sorted(value, key=order_key):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from re import compile as regex
 
+from sema_runtime.support.json import json_map
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map, json_map
+from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import display, to_text
 from sema_runtime.values.typenames import type_name
 from sema_runtime.web.responses import (

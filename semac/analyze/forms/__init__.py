@@ -13,6 +13,7 @@ from semac.analyze.forms import (
     modules,
     patterns,
     python,
+    python_async,
     tasks,
 )
 
@@ -28,5 +29,6 @@ SPECIAL_FORMS: dict[str, Handler] = {
     **modules.FORMS,
     **tasks.FORMS,
     **python.FORMS,
+    **python_async.FORMS,
     **agents.FORMS,
 }

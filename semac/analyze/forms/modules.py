@@ -23,6 +23,7 @@ def module(context: Context, form: List, scope: Scope) -> Any:
         raise context.error("module: second argument must start with 'export'")
     for name in exports.items[1:]:
         context.name_of(name, "module export")
+    context.unit.exports = [name.name for name in exports.items[1:]]
     return Seq([context.node(part, scope) for part in parts[2:]] or [Const(None)], span=context.span)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sema_runtime.values.lists import List
 from semac.analyze.context import Context, Handler
+from semac.analyze.forms.python_async import in_loop
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Call, Ref, Runtime
 
@@ -23,7 +24,8 @@ def async_(context: Context, form: List, scope: Scope) -> Any:
 
 def await_(context: Context, form: List, scope: Scope) -> Any:
     (promise,) = context.expect(form, 1, 1)
-    return Runtime("sema_runtime.lib.tasks.concurrency:await_", [context.node(promise, scope)], span=context.span)
+    awaited = in_loop(context, context.node(promise, scope))
+    return Runtime("sema_runtime.lib.tasks.concurrency:await_", [awaited], span=context.span)
 
 
 FORMS: dict[str, Handler] = {

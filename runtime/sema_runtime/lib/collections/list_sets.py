@@ -81,7 +81,7 @@ def list_duplicates(collection: Any) -> List:
     (list/duplicates '(3 1 3 1 2)) => (1 3)
     """
     counts = counted(elements(collection, "list/duplicates"))
-    return List(Map({key: count for key, count in counts.items() if count > 1}).keys())
+    return List(Map({key: count for key, count in counts.items() if count > 1}).sorted_keys())
 
 
 @builtin("list/mode", type="seq a|array a -> a|list a", pure=True)
@@ -96,7 +96,7 @@ def list_mode(collection: Any) -> Any:
         raise SemaError("list/mode: empty list")
     counts = counted(items)
     most = max(counts.values())
-    modes = Map({key: count for key, count in counts.items() if count == most}).keys()
+    modes = Map({key: count for key, count in counts.items() if count == most}).sorted_keys()
     return modes[0] if len(modes) == 1 else List(modes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.values.equality import equal, position_of
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List, link
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.mutable import MutableArray
@@ -313,7 +313,7 @@ def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
             argument_error("nth", 1, expected, collection, f"nth: argument 1 must be a {expected}")
         items = seq(collection)
     if index >= len(items):
-        raise SemaError(f"index {index} out of bounds (length {len(items)})")
+        raise OutOfBounds(f"index {index} out of bounds (length {len(items)})")
     return items[index]
 
 

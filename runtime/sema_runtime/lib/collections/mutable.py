@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import OutOfBounds, type_error
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.sequences import size
@@ -46,7 +46,7 @@ def mutable_array_get(array: Any, index: Any, default: Any = MISSING) -> Any:
     index = size(index, "mutable-array/get")
     if default is not MISSING:
         return default
-    raise SemaError(f"mutable-array/get: index {index} out of bounds (length {len(items)})")
+    raise OutOfBounds(f"mutable-array/get: index {index} out of bounds (length {len(items)})")
 
 
 @builtin("mutable-array/set!", type="keep array a, int, keep b -> array (a|b)")
@@ -63,7 +63,7 @@ def mutable_array_set_mut(array: Any, index: Any, value: Any) -> Any:
             pass
     items = _array(array, "mutable-array/set!")
     index = size(index, "mutable-array/set!")
-    raise SemaError(
+    raise OutOfBounds(
         f"mutable-array/set!: index {index} out of bounds (length {len(items)})",
         "set! writes to an existing slot; use mutable-array/push! to grow",
     )

@@ -224,7 +224,7 @@ def is_map(value: Any) -> bool:
     (map? {:a 1}) => #t
     (map? (hashmap/new)) => #f
     """
-    return type(value) is Map or isinstance(value, dict)
+    return type(value) is Map or (isinstance(value, dict) and not isinstance(value, HashMap))
 
 
 @builtin("bytevector?", type="any -> bool", pure=True, total=True)

@@ -6,7 +6,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.lib.llm.prompts import message_of, role_of, string_of, with_system
 from sema_runtime.llm.messages import Conversation, Message, Prompt
 from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.printer import display
@@ -423,5 +423,5 @@ def _check_int(index: Any) -> None:
 
 def _bounded(function: str, index: int, length: int, highest: int) -> int:
     if not 0 <= index <= highest:
-        raise SemaError(f"{function}: index {index} out of bounds (length {length})")
+        raise OutOfBounds(f"{function}: index {index} out of bounds (length {length})")
     return index

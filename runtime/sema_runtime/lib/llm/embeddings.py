@@ -8,7 +8,7 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.text_arguments import is_int
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -163,7 +163,7 @@ def embedding_ref(embedding: Any, index: Any) -> float:
         type_error("integer", index)
     length = len(_embedding("embedding/ref", embedding)) // SIZE
     if not 0 <= index < length:
-        raise SemaError(f"embedding/ref: index {index} out of bounds (length {length})")
+        raise OutOfBounds(f"embedding/ref: index {index} out of bounds (length {length})")
     return float(unpack_from("<d", embedding, index * SIZE)[0])
 
 

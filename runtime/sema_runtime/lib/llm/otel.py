@@ -21,7 +21,8 @@ def _attributes(value: Any) -> dict[str, Any]:
     booleans become text."""
     if not isinstance(value, Map | dict):
         return {}
-    return {_name(key): _attribute(item) for key, item in value.items() if isinstance(key, Keyword | str)}
+    entries = value.pairs() if isinstance(value, Map) else value.items()
+    return {_name(key): _attribute(item) for key, item in entries if isinstance(key, Keyword | str)}
 
 
 def _name(value: Keyword | str) -> str:
@@ -141,7 +142,7 @@ def _headers(settings: Map) -> dict[str, str]:
         parts = [part.partition("=") for part in headers.split(",") if part.strip()]
         fields |= {name.strip(): value.strip() for name, _, value in parts}
     elif isinstance(headers, Map):
-        fields |= {_name(name): display(value) for name, value in headers.items() if isinstance(name, Keyword | str)}
+        fields |= {_name(name): display(value) for name, value in headers.pairs() if isinstance(name, Keyword | str)}
     for name, value in fields.items():
         if not name or not (name + value).isascii() or not (name + value).isprintable():
             raise SemaError(

@@ -34,7 +34,7 @@ def _subjects(options: Any) -> tuple[Any, ...]:
         return ()
     if type(options) is not Map:
         raise SemaError(f"deftool: options must be a map, got {type_name(options)}")
-    for key in options:
+    for key in options.sorted_keys():
         if not isinstance(key, Keyword):
             raise SemaError(f"deftool: option keys must be keywords, got {type_name(key)}")
         if key is not POLICY_SUBJECTS:

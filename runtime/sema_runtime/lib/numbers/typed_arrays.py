@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.numbers import INT_LIMIT, is_int64
 from sema_runtime.values.typed_arrays import FloatArray, IntArray
@@ -66,7 +66,7 @@ def _check_length(function: str, length: float) -> None:
 def _index(array: TypedArray, index: Any) -> int:
     """The index as an int. Raises SemaError unless it is one of the array's."""
     if not 0 <= _int(index) < len(array):
-        raise SemaError(f"index {index} out of bounds (len {len(array)})")
+        raise OutOfBounds(f"index {index} out of bounds (len {len(array)})")
     return int(index)
 
 

@@ -47,7 +47,7 @@ def py_apply(function: Any, arguments: Any, keywords: Any = None) -> Any:
     """
     if not callable(function):
         type_error("callable", function)
-    named = {} if keywords is None else {_parameter(key): value for key, value in mapping(keywords).items()}
+    named = {} if keywords is None else {_parameter(key): value for key, value in mapping(keywords).pairs()}
     return function(*elements(arguments, "py/apply"), **named)
 
 
@@ -244,7 +244,7 @@ def py_dict(entries: Any = NOTHING) -> dict[Any, Any]:
     """
     from sema_runtime.interop import python_key
 
-    return {} if entries is NOTHING else {python_key(key): value for key, value in mapping(entries).items()}
+    return {} if entries is NOTHING else {python_key(key): value for key, value in mapping(entries).pairs()}
 
 
 @builtin("py/iter->list", type="keep any -> list fresh", cap="python")

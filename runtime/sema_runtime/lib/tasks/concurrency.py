@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 
 def await_(value: Any) -> Any:
-    """`(await value)`: returns the value of a promise or raises its error; returns any other value as it is."""
+    """`(await value)`: the value of a promise or of an awaitable of Python, or its error; any other value as it is."""
     if type(value) is AsyncPromise:
         return scheduler().await_promise(value)
+    if hasattr(type(value), "__await__"):
+        return scheduler().suspend(value)
     callback = scheduler().current().callback
     if callback is not None:
         callback.is_used = True

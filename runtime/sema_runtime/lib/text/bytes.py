@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.text_arguments import count
 from sema_runtime.values.digits import small
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.numbers import INT_LIMIT, is_int64
@@ -138,7 +138,7 @@ def bytevector_copy(data: Any, start: Any = 0, end: Any = MISSING) -> bytes:
     data = _bytes(data)
     start, end = _int(start), len(data) if end is MISSING else _int(end)
     if not 0 <= start <= end <= len(data):
-        raise SemaError(f"bytevector-copy: range {start}..{end} out of bounds for bytevector of length {len(data)}")
+        raise OutOfBounds(f"bytevector-copy: range {start}..{end} out of bounds for bytevector of length {len(data)}")
     return bytes(data[start:end])
 
 
@@ -200,7 +200,7 @@ def _slice(function: str, data: Bytes, start: Any, end: Any) -> Bytes:
     size = len(data)
     start, end = count(function, start), size if end is MISSING else count(function, end)
     if not start <= end <= size:
-        raise SemaError(f"{function}: range {start}..{end} out of bounds for {size} bytes")
+        raise OutOfBounds(f"{function}: range {start}..{end} out of bounds for {size} bytes")
     return data[start:end]
 
 
@@ -223,7 +223,7 @@ def bytes_ref(data: Any, index: Any) -> int:
     data = _source("bytes/ref", data)
     index = count("bytes/ref", index)
     if index >= len(data):
-        raise SemaError(f"bytes/ref: index {index} out of bounds (length {len(data)})")
+        raise OutOfBounds(f"bytes/ref: index {index} out of bounds (length {len(data)})")
     return int(data[index])
 
 

@@ -6,7 +6,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.support.text_arguments import argument_error, is_int, named_strings, strings
 from sema_runtime.values.atoms import CHARS, Char, Keyword, Symbol, char, keyword, symbol
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import display
@@ -111,7 +111,7 @@ def _bad_index(text: str, index: int) -> SemaError:
     if index < 0:
         return SemaError(f"string-ref: index {index} must be non-negative")
     message = f"string-ref: index {index} out of bounds (string length {len(text)})"
-    return SemaError(message, "indices are 0-based")
+    return OutOfBounds(message, "indices are 0-based")
 
 
 @builtin("substring", "string/slice", type="str, int, int? -> str", pure=True)
@@ -136,7 +136,7 @@ def substring(text: Any, start: Any, end: Any = MISSING) -> str:
                 argument_error("substring", position, "int", value)
             if value < 0:
                 raise SemaError(f"substring: {bound} index {value} must be non-negative")
-    raise SemaError("substring: index out of bounds")
+    raise OutOfBounds("substring: index out of bounds")
 
 
 @builtin("string/take", type="str, int -> str", pure=True)

@@ -11,6 +11,7 @@ from sema_runtime.llm.tools import schema
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
 from sema_runtime.values.maps import Map
+from sema_runtime.values.sequences import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def awaited(result: Any) -> Any:
 
 
 def _entries(arguments: Any) -> list[tuple[Any, Any]]:
-    return list(arguments.items()) if is_map(arguments) else []
+    return mapping(arguments).pairs() if is_map(arguments) else []
 
 
 def bind(handler: Any, parameters: Any, arguments: dict[Any, Any]) -> tuple[list[Any], dict[str, Any]]:

@@ -31,7 +31,7 @@ def _add(digest: Any, value: Any, depth: int) -> None:
         raise SemaError("approval: the :subject is nested too deeply")
     if isinstance(value, Map | HashMap):
         entries = []
-        for key, inner in value.items():
+        for key, inner in value.pairs():
             part = sha256()
             _add(part, key, depth + 1)
             _add(part, inner, depth + 1)
