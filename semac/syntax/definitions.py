@@ -111,8 +111,16 @@ def bound_name(part: Any) -> tuple[str, str] | None:
     return None
 
 
+def decorated(parts: Any) -> tuple[Any, Any]:
+    """(decorators, the rest) of the parts of a py/def or py/class."""
+    parts = list(parts)
+    if len(parts) > 1 and type(parts[0]) is tuple:
+        return parts[0], parts[1:]
+    return (), parts
+
+
 def imported_names(form: Any) -> list[str]:
-    """The names that a top-level form binds to things of Python."""
+    """The names that a top-level form binds to things of Python, or of the shape of such."""
     if type(form) is not List or len(form.items) < 2 or type(form.items[0]) is not Symbol:
         return []
     head, parts = form.items[0].name, form.items[1:]
@@ -121,6 +129,9 @@ def imported_names(form: Any) -> list[str]:
     if head == "py/import":
         module = bound_module(parts) if type(parts[0]) is str else None
         return [] if module is None else [module]
+    if head in ("py/def", "py/class"):
+        target = decorated(parts)[1][0]
+        return pattern_names(target) if type(target) in (Symbol, List) else []
     if head == "py/from":
         return [pair[1] for part in parts[1:] if (pair := bound_name(part)) is not None]
     return []

@@ -44,6 +44,7 @@ THIRD_PARTY = {
     "runtime/sema_runtime/net/client.py": {"httpx"},
     "runtime/sema_runtime/net/redirects.py": {"httpx"},
     "runtime/sema_runtime/net/http1.py": {"h11"},
+    "runtime/sema_runtime/lib/python/definitions.py": {"greenlet"},
     "runtime/sema_runtime/tasks/bridge.py": {"greenlet"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/loops.py": {"greenlet"},

@@ -5,14 +5,14 @@ Builtins test the common case inline (`x.flat or x.items if type(x) is List else
 
 from __future__ import annotations
 
-from _collections_abc import Mapping, Set
-from _collections_abc import Sequence as AbstractSequence
+from _collections_abc import Mapping
 
 from sema_runtime.values.atoms import Keyword, foreign_entry
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import ATOMIC, HashMap, Map
 from sema_runtime.values.mutable import MutableArray
+from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +36,19 @@ def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
 
 
 def foreign_items(value: Any) -> list[Any] | None:
-    """The items of another sequence of Python (a range, a deque, a row of a database); None for anything else."""
-    return list(value) if isinstance(value, AbstractSequence) and not isinstance(value, TEXTS) else None
+    """The items of anything of Python that iterates: a range, a set, a generator, a file, an array, a row of a table.
+
+    None for values of Sema, mappings, texts and classes, and for what doesn't iterate. An iterator is used up.
+    """
+    kind = type(value)
+    if not hasattr(kind, "__iter__") or is_sema(kind) or isinstance(value, (Mapping, *TEXTS)):
+        return None
+    return list(value)
+
+
+def is_sema(kind: type) -> bool:
+    """Whether values of a type are Sema's own, or stand for such."""
+    return kind in NAMES or hasattr(kind, "type_name") or issubclass(kind, type)
 
 
 def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
@@ -48,10 +59,14 @@ def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
 
 
 def foreign_size(value: Any) -> int | None:
-    """The length of another sequence, mapping or set of Python; None for anything else."""
-    if isinstance(value, (AbstractSequence, Mapping, Set)) and not isinstance(value, TEXTS):
+    """The length of anything of Python that has one or iterates; None for anything else."""
+    kind = type(value)
+    if is_sema(kind) or isinstance(value, TEXTS):
+        return None
+    if hasattr(kind, "__len__"):
         return len(value)
-    return None
+    items = foreign_items(value)
+    return None if items is None else len(items)
 
 
 def elements(value: Any, function: str) -> Sequence[Any]:

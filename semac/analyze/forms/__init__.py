@@ -14,6 +14,7 @@ from semac.analyze.forms import (
     patterns,
     python,
     python_async,
+    python_definitions,
     tasks,
 )
 
@@ -30,5 +31,6 @@ SPECIAL_FORMS: dict[str, Handler] = {
     **tasks.FORMS,
     **python.FORMS,
     **python_async.FORMS,
+    **python_definitions.FORMS,
     **agents.FORMS,
 }

@@ -308,24 +308,22 @@ def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
             pass
     if second is not MISSING:
         return _folded(operator.sub, (first, second, *rest))
-    if type(first) is int or type(first) is float:
-        return -first
-    type_error("number", first)
+    return negate(first)
 
 
 def _folded(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> Any:
-    """The numbers combined from left to right. Ratios and complex numbers are refused until an int of more than 64 bits
-    turns up."""
-    total = None
-    wide = False
-    for number in numbers:
-        if type(number) is not float and not is_int64(number):
-            wide = wide or type(number) is int
-            if not wide or not NUMBERS[type(number)]:
-                type_error("number", number)
-        total = number if total is None else _combined(operation, total, number)
-        wide = wide or (type(total) is int and not is_int64(total))
+    """The numbers combined from left to right, of whatever kinds; objects of Python decide themselves."""
+    total = numbers[0]
+    _check_number(total)
+    for number in numbers[1:]:
+        _check_number(number)
+        total = _arithmetic(operation, total, number)
     return total
+
+
+def _check_number(value: Any) -> None:
+    if not NUMBERS[type(value)] and not _is_foreign(value):
+        type_error("number", value)
 
 
 @builtin("/", type="number|other, number|other, number|other... -> number|other", pure=True)
@@ -343,14 +341,12 @@ def over(first: Any, second: Any, *rest: Any) -> Any:
         except OverflowError:  # an int is too large for a float
             pass
     total = first
-    if not NUMBERS[type(total)]:
-        type_error("number", total)
+    _check_number(total)
     for number in (second, *rest):
-        if not NUMBERS[type(number)]:
-            type_error("number", number)
+        _check_number(number)
         if type(number) is int and not number:
             raise SemaError("/: division by zero", DIVISION_HINT)
-        total = divide(total, number)
+        total = _arithmetic(divide, total, number)
     return total
 
 
@@ -358,7 +354,7 @@ def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
     """Whether test holds between all neighbours; numbers after the first failure aren't compared."""
     left = numbers[0]
     for right in numbers[1:]:
-        if not REALS[type(left)] or not REALS[type(right)]:
+        if (not REALS[type(left)] or not REALS[type(right)]) and not _is_foreign(left, right):
             _check_order(left, right)
         if not test(left, right):
             return False

@@ -183,7 +183,9 @@ def string_join(items: Any, separator: Any) -> str:
             return separator.join(map(display, values))
     if not isinstance(separator, str):
         type_error("string", separator)
-    type_error("list or vector", items)
+    from sema_runtime.values.sequences import seq
+
+    return separator.join(map(display, seq(items)))
 
 
 @builtin("string/lines", "split-lines", type="str -> list str fresh", pure=True, total=True)
