@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from programs.configurations import Configuration
@@ -98,7 +99,8 @@ def failure(error: BaseException, lines: tuple[str, ...], traces: bool) -> Outco
     shown = describe(error)
     if not traces:
         return Outcome("error", error=shown.message, hint=shown.hint or "", output=lines)
-    frames = " < ".join(f"{frame.name} {frame.line}:{frame.col}" for frame in shown.frames)
+    places = [f"{frame.name} {frame.line}:{frame.col}" for frame in shown.frames]
+    frames = " < ".join(place for place, _ in groupby(places))  # a top-level form may be a function of its own
     trace = to_text(condition_map(error).lookup(TRACE))
     return Outcome("error", error=shown.message, hint=shown.hint or "", trace=trace, frames=frames, output=lines)
 
