@@ -18,6 +18,7 @@ import warnings
 from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
+from sema_runtime import when_loaded
 from sema_runtime.values.errors import ReaderError, SemaError
 from semac import sources
 from semac.fingerprint import digest
@@ -52,7 +53,14 @@ def install() -> None:
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
         sys.meta_path.insert(at, SemaFinder())
+    when_loaded("inspect", _teach_inspect)
     tracebacks.install()
+
+
+def _teach_inspect(inspect: ModuleType) -> None:
+    from semac.diagnostics.source_text import teach_inspect
+
+    teach_inspect(inspect)
 
 
 def uninstall() -> None:
