@@ -8,7 +8,7 @@ __all__ = ["ai", "importer", "interop", "web", "workflow"]  # the public modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import FrameType, ModuleType
     from typing import Any
@@ -46,46 +46,48 @@ class _Outdated:
 sys.meta_path.append(_Outdated())
 
 
-TAUGHT = ("json.encoder", "pydantic_core", "fastapi.encoders")  # modules that learn about our values: teaching.py
-
-
-class _Teacher:
-    """The first finder of Python's import system: what the others find is taught once it is loaded."""
-
-    def __init__(self) -> None:
-        self.busy = False
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name not in TAUGHT or self.busy:
-            return None
-        from importlib.util import find_spec
-
-        self.busy = True
-        try:
-            spec = find_spec(name)
-        finally:
-            self.busy = False
-        if spec is None or spec.loader is None:
-            return None
-        load: Any = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            load(module)
-            _teach(module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
-
-
 def _teach(module: ModuleType) -> None:
     from sema_runtime.teaching import teach
 
     teach(module)
 
 
+# Modules that learn something of ours when they are loaded: of our values (teaching.py), of .sema files (the compiler).
+_lessons: dict[str, Callable[[ModuleType], None]] = dict.fromkeys(
+    ("json.encoder", "pydantic_core", "fastapi.encoders"), _teach
+)
+
+
+class _Teacher:
+    """The first finder of Python's import system: what the others find is taught once it is loaded."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        lesson = _lessons.get(name)
+        if lesson is None:
+            return None
+        others = (finder.find_spec for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec"))
+        spec = next((spec for find in others if (spec := find(name, path, target)) is not None), None)
+        if spec is None or spec.loader is None:
+            return None
+        load: Any = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            load(module)
+            lesson(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def when_loaded(name: str, lesson: Callable[[ModuleType], None]) -> None:
+    """Calls lesson(module) with the module of that name: now where it is loaded, else as soon as it is."""
+    _lessons[name] = lesson
+    if name in sys.modules:
+        lesson(sys.modules[name])
+
+
 sys.meta_path.insert(0, _Teacher())
-for _name in TAUGHT:
-    if _name in sys.modules:
-        _teach(sys.modules[_name])
+for _name in [*_lessons]:
+    when_loaded(_name, _teach)

@@ -17,7 +17,10 @@ import time
 import warnings
 from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from keyword import iskeyword
 
+from sema_runtime import when_loaded
+from sema_runtime.capabilities import denied
 from sema_runtime.values.errors import ReaderError, SemaError
 from semac import sources
 from semac.fingerprint import digest
@@ -52,7 +55,14 @@ def install() -> None:
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
         sys.meta_path.insert(at, SemaFinder())
+    when_loaded("inspect", _teach_inspect)
     tracebacks.install()
+
+
+def _teach_inspect(inspect: ModuleType) -> None:
+    from semac.diagnostics.source_text import teach_inspect
+
+    teach_inspect(inspect)
 
 
 def uninstall() -> None:
@@ -71,6 +81,8 @@ class SemaFinder:
     ) -> ModuleSpec | None:
         if fullname in _file_modules:
             return _spec(fullname, _file_modules[fullname], False)
+        if fullname in sys.stdlib_module_names:  # json.sema beside a program is not what libraries ask for
+            return None
         tail = fullname.rpartition(".")[2]
         entries = [entry or os.getcwd() for entry in (sys.path if path is None else path)]
         only_ours = True  # in the entries so far Python can't have anything of that name
@@ -295,7 +307,7 @@ def import_file(path: str, importer: str | None = None) -> ModuleType:
             read(real)
         else:
             os.stat(real)
-        name = _file_module_name(real)
+        name = _importable_name(real) or _file_module_name(real)
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         install()
     token = _chain.set((*chain, real))
@@ -305,6 +317,36 @@ def import_file(path: str, importer: str | None = None) -> ModuleType:
         raise (error.sema_error or error) from None
     finally:
         _chain.reset(token)
+
+
+def _importable_name(real: str) -> str | None:
+    """The name by which Python would import a file, so that both ways give one module; None where it wouldn't.
+
+    Packages in between are regular ones, since asking for a name below them imports them. In a sandbox, and where
+    sources are pinned, no other file may be loaded for the question.
+    """
+    if denied or sources.is_snapshot() or not real.endswith(SUFFIX):
+        return None
+    from importlib.util import find_spec
+
+    for entry in sys.path:
+        base = os.path.realpath(entry or os.getcwd()).rstrip(os.sep) + os.sep
+        parts = real[len(base) : -len(SUFFIX)].split(os.sep) if real.startswith(base) else [""]
+        if parts[-1] == "__init__":
+            parts.pop()
+        if not parts or not all(map(str.isidentifier, parts)) or any(map(iskeyword, parts)):
+            continue
+        folders = [os.path.join(base, *parts[:count]) for count in range(1, len(parts))]
+        if all(any(os.path.isfile(os.path.join(folder, init)) for init in (INIT, "__init__.py")) for folder in folders):
+            name = ".".join(parts)
+            install()
+            try:
+                spec = find_spec(name)
+            except (ImportError, ValueError, SemaError):
+                continue
+            if spec is not None and spec.origin is not None and os.path.realpath(spec.origin) == real:
+                return name
+    return None
 
 
 def _file_module_name(real: str) -> str:

@@ -148,7 +148,12 @@ def class_(context: Context, form: List, scope: Scope) -> Any:
     for index, base in enumerate(parts[1 : 1 + len(bases)]):
         bases[index] = annotation(context, base, scope)
     doc = body.pop(0) if body and type(body[0]) is str else None
-    members = [member(context, part, scope) for part in body]
+    whole = context.span
+    members = []
+    for part in body:
+        context.span = getattr(part, "span", None) or whole
+        members.append(member(context, part, scope))
+    context.span = whole
     options = PyCall(Runtime(DEFINITIONS + "python_name", [Const("dict")]), [], settings, span=context.span)
     made = Runtime(
         DEFINITIONS + "python_class",
