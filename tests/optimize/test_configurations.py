@@ -56,6 +56,12 @@ PROGRAMS = {
         '(and 1 {"b" {:name 12345678901234567890 :next 1000000007 :right 123456789 :width 12345678901234567890}} 2)',
         "2",
     ),
+    "a variable that is assigned, in a function that becomes part of the one that it calls": (
+        "(define (h n) (if (<= n 0) 5 (g (- n 1))))"
+        "(define (g n) (if (<= n 0) (let ((x n) (old '())) (set! old x) (set! x (+ x 7)) (list old x)) (h (- n 1))))"
+        "(list (h 5) (g 4))",
+        "((0 7) (0 7))",
+    ),
     "a walk whose list is assigned in a round": (
         "(define (f xs) (let lp ((xs xs) (n 0)) (if (null? xs) n"
         " (begin (when (= n 1) (set! xs '(9 8 7 6))) (lp (cdr xs) (+ n 1)))))) (f '(1 2 3))",
