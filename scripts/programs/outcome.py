@@ -198,11 +198,18 @@ def difference(
 
 def shows_depth(source: str, mode: str, configuration: Configuration, expected: Outcome) -> bool:
     """Whether the depth of the stack has decided an outcome: it is another one with a smaller stack."""
+    with shallow():
+        return outcome(source, mode, configuration) != expected
+
+
+@contextmanager
+def shallow() -> Iterator[None]:
+    """While it is entered, programs run on a smaller stack."""
     depth, limit = process.DEPTH, sys.getrecursionlimit()
     process.DEPTH = SHALLOW
     sys.setrecursionlimit(SHALLOW)
     try:
-        return outcome(source, mode, configuration) != expected
+        yield
     finally:
         process.DEPTH = depth
         sys.setrecursionlimit(limit)

@@ -92,7 +92,7 @@ def inlined(call: Any, function: Function) -> Any:
 
 def fresh(var: Var, owner: Function, mapping: dict[Var, Var]) -> Var:
     copy = Var(var.name, owner)
-    copy.defined = 1
+    copy.defined, copy.assigned, copy.early = 1, var.assigned, var.early
     mapping[var] = copy
     owner.locals.append(copy)
     return copy

@@ -53,9 +53,7 @@ def error_of(expression: str) -> BaseException:
 
 def caught(error: BaseException) -> str:
     """The printed condition map without its trace."""
-    return to_text(
-        condition_map(error).without(*[key for key in condition_map(error).sorted_keys() if key.name == "stack-trace"])
-    )
+    return to_text(condition_map(error).without(keyword("stack-trace")))
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,100 @@ PROGRAMS = {
         '(and 1 {"b" {:name 12345678901234567890 :next 1000000007 :right 123456789 :width 12345678901234567890}} 2)',
         "2",
     ),
+    "a variable that is assigned, in a function that becomes part of the one that it calls": (
+        "(define (h n) (if (<= n 0) 5 (g (- n 1))))"
+        "(define (g n) (if (<= n 0) (let ((x n) (old '())) (set! old x) (set! x (+ x 7)) (list old x)) (h (- n 1))))"
+        "(list (h 5) (g 4))",
+        "((0 7) (0 7))",
+    ),
+    "a walk whose list is assigned in a round": (
+        "(define (f xs) (let lp ((xs xs) (n 0)) (if (null? xs) n"
+        " (begin (when (= n 1) (set! xs '(9 8 7 6))) (lp (cdr xs) (+ n 1)))))) (f '(1 2 3))",
+        "5",
+    ),
+    "a walk that skips items on one way": (
+        "(define (f xs) (let lp ((xs xs) (n 0)) (if (null? xs) n (if (odd? (car xs)) (lp (cddr xs) (+ n 1))"
+        " (lp (cdr xs) n))))) (f '(1 2 4 3 5 7))",
+        "3",
+    ),
+    "a fold whose function reads a global that a round changes": (
+        "(define total 0) (define (note x) (set! total (+ total x)) x)"
+        "(define (f xs) (foldl (fn (acc x) (note x) (+ acc total)) 0 xs)) (list (f '(1 2 3)) total)",
+        "(10 6)",
+    ),
+    "arithmetic of ints and floats": (
+        "(define (f a b) (list (+ a b) (- a b) (* a b) (max a b) (/ a b) (+ a b a) (< a b) (= a b)))"
+        "(list (f 1 2) (f 1.5 2) (f 2 0.5) (f 4 2.0))",
+        "((3 -1 2 2 1/2 4 #t #f) (3.5 -0.5 3.0 2.0 0.75 5.0 #t #f) (2.5 1.5 1.0 2.0 4.0 4.5 #f #f)"
+        " (6.0 2.0 8.0 4.0 2.0 10.0 #f #f))",
+    ),
+    "operators of one operand, and of many": (
+        "(define (f a b c) (list (- a) (+ a) (* a) (- a b c) (< a b c) (= a a a) (max a) (min a b c)))"
+        "(list (f 2 3.0 4) (f 0.5 1 2))",
+        "((-2 2 2 -5.0 #t #t 2 2.0) (-0.5 0.5 0.5 -2.5 #t #t 0.5 0.5))",
+    ),
+    "steps of counting loops": (
+        "(define (f step) (let ((out '())) (for-range (i 0 7 3) (set! out (cons i out)))"
+        " (let lp ((i 7)) (when (> i 0) (set! out (cons i out)) (lp (- i step))))"
+        " (do ((i 0 (+ i 2))) ((>= i 5)) (set! out (cons i out))) (reverse out))) (list (f 2) (f 5))",
+        "((0 3 6 7 5 3 1 0 2 4) (0 3 6 7 2 0 2 4))",
+    ),
+    "an index that is no int": (
+        "(define (f xs i) (try (nth xs i) (catch e (:message e))))"
+        '(list (f [1 2] 1) (f \'(1 2) 0) (f [1 2] -1) (f \'(1 2) 5) (f [1 2] 1.0) (f \'(1 2) "a") (f "ab" 1))',
+        '(2 1 "nth: index must be non-negative, got -1" "index 5 out of bounds (length 2)" "expected int, got float"'
+        ' "expected int, got string" "expected list or vector, got string")',
+    ),
+    "look-ups with and without a default": (
+        "(define (f m k) (list (get m k) (get m k 7) (contains? m k) (nil? (get m k)) (nil? m) (count m)))"
+        "(list (f {:a 1} :a) (f {:a nil} :a) (f {} :b) (f (assoc {} :b 2) :b))",
+        "((1 1 #t #f #f 1) (nil nil #t #t #f 1) (nil 7 #f #t #f 0) (2 2 #t #f #f 1))",
+    ),
+    "a test of a map that grows in place": (
+        "(define (f n) (let lp ((i 0) (m {})) (if (nil? m) 0 (if (= i n) (list (nil? m) m)"
+        " (lp (+ i 1) (assoc m i (* i i))))))) (f 3)",
+        "(#f {0 0 1 1 2 4})",
+    ),
+    "a map that a function of the module grows for anybody": (
+        "(define (grow m n) (if (= n 0) m (grow (assoc m n n) (- n 1)))) (define base {:a 1})"
+        "(list (grow base 2) base (grow {} 1))",
+        "({1 1 2 2 :a 1} {:a 1} {1 1})",
+    ),
+    "assoc with keys that come from a list": (
+        "(define (f ks) (foldl (fn (m k) (assoc m k (+ 1 (get m k 0)) :last k)) {} ks))"
+        "(list (f '(a b a)) (f '(:last 1)) (map (fn (k) (get {:x 1 :y 2.5} k)) '(:x :y :z)))",
+        "({a 2 b 1 :last a} {1 1 :last 1} (1 2.5 nil))",
+    ),
+    "a clause whose guard narrows what its body knows": (
+        "(define (f x) (match x (n when (number? n) (+ n 1)) (s when (string? s) (string-length s)) ({:a a} a) (_ x)))"
+        '(map f (list 1 2.5 "abc" {:a 5} \'q nil))',
+        "(2 3.5 3 5 q nil)",
+    ),
+    "truth of what tests give": (
+        "(define (f a b) (list (if (< a b) 1 2) (and (< a b) (= a 1)) (or (> a b) nil) (not (= a b))"
+        " (if (and a b) 3 4)))"
+        "(list (f 1 2) (f 2 1))",
+        "((1 #t nil #t 3) (2 #f #t #t 3))",
+    ),
+    "functions with several results, through loops": (
+        "(define (divide a b) (values (quotient a b) (mod a b)))"
+        "(define (digits n) (let lp ((n n) (out '())) (let-values (((q r) (divide n 10)))"
+        " (if (= q 0) (cons r out) (lp q (cons r out)))))) (list (digits 0) (digits 9071))",
+        "((0) (9 0 7 1))",
+    ),
+    "records that hold functions, and functions that hold records": (
+        "(define-record-type box (box! get put) box? (get box-get) (put box-put))"
+        "(define (cell v) (box! (fn () v) (fn (x) (set! v x) v)))"
+        "(let ((a (cell 1)) (b (cell 2))) ((box-put a) 5) (list ((box-get a)) ((box-get b)) (box? a) (box? 5)))",
+        "(5 2 #t #f)",
+    ),
+    "effects before, in and after what is thrown": (
+        "(define log '()) (define (note x) (set! log (cons x log)) x)"
+        "(define (f n) (try (begin (note :in) (when (= n 0) (throw (note :out))) (note :end) n)"
+        " (catch e (note (:value e)) (throw {:again (:value e)}))))"
+        "(list (f 1) (try (f 0) (catch e (:again (:value e)))) (reverse log))",
+        "(1 :out (:in :end :in :out :out))",
+    ),
     "a map in code that never runs": (
         "(define (f m) (cond ((if #t m)) ((g m)))) (define (g m) 1)"
         "(list (g (assoc {} :id 1)) (f (assoc {:v {:id 1}} :next {})))",
@@ -77,3 +171,10 @@ def answer(text: str, configuration: dict[str, Any]) -> str:
 def test_answers(name: str, way: str) -> None:
     text, expected = PROGRAMS[name]
     assert answer(text, CONFIGURATIONS[way]) == expected
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_are_of_their_inferred_types(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMA_ASSERT_TYPES", "1")
+    text, expected = PROGRAMS[name]
+    assert answer(text, CONFIGURATIONS["program"]) == expected

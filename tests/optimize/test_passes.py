@@ -39,3 +39,7 @@ def test_answers_with_all_passes(expected: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("name", [one.name for one in PASSES if one.optional])
 def test_a_pass_can_be_left_out(name: str, expected: list[dict[str, Any]]) -> None:
     assert answers(SEMA_SKIP=name) == expected
+
+
+def test_values_are_of_their_inferred_types(expected: list[dict[str, Any]]) -> None:
+    assert answers(SEMA_ASSERT_TYPES="1") == expected
