@@ -15,7 +15,7 @@ from typing import Any
 
 from programs.configurations import Configuration
 from programs.kinds import NARROWER, Kind
-from programs.outcome import PATIENCE, SECONDS, Difference, Outcome, different, observed, types_of
+from programs.outcome import FILE, PATIENCE, SECONDS, Difference, Outcome, different, observed, types_of
 from sema_runtime.values.atoms import char, keyword, symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
@@ -135,6 +135,7 @@ def difference(
     expected, found = (loaded(source, configuration) for configuration in (measure, option))
     if expected is None or found is None:
         return None
+    loads = (expected, measure, SECONDS), (found, option, PATIENCE * SECONDS)
     names = [name for name in expected if name in found]
     missing = sorted(set(expected) - set(found))
     if missing:
@@ -143,11 +144,13 @@ def difference(
         for number in range(CALLS):
             its = seed * 1000 + number
             kind = (kinds or {}).get(name)
-            mine = called(expected, name, its, kind, measure, SECONDS)
-            if not mine.countable:
-                return None
-            theirs = called(found, name, its, kind, option, PATIENCE * SECONDS)
-            if not theirs.countable and theirs.ending != "endless":
+            outcomes: list[Outcome] = []
+            for functions, configuration, seconds in loads:  # on one line: errors keep the places of callers
+                outcomes.append(called(functions, name, its, kind, configuration, seconds))
+                if not outcomes[-1].countable:
+                    break
+            mine, theirs = outcomes[0], outcomes[-1]
+            if not mine.countable or (not theirs.countable and theirs.ending != "endless"):
                 return None
             how = different("call", mine, theirs, ignored)
             if how is not None:
@@ -162,7 +165,7 @@ def loaded(source: str, configuration: Configuration) -> dict[str, Any] | None:
 
     def run() -> None:
         deepen()
-        exec(configuration.code(source, "<random>", "module"), scope)
+        exec(configuration.code(source, FILE, "module"), scope)
 
     with configuration.active():
         if observed(run, SECONDS, traces=False).ending != "value":
@@ -197,5 +200,5 @@ def called(
         return functions[name](*args)
 
     with configuration.active():
-        found = observed(run, seconds)
+        found = observed(run, seconds, traces=False)  # traces go on through the callers in Python
     return found._replace(error=PYTHON_NAME.sub("", found.error), output=(*found.output, *map(types_of, args)))

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from programs.configurations import Configuration
@@ -23,6 +24,7 @@ from semac.session import Session
 
 MODES = ("program", "module", "session")
 PARTS = ("ending", "value", "types", "error", "output", "hint", "trace", "frames")
+FILE = "random.sema"  # frames of such files are those of programs
 SECONDS = 0.4  # of CPU time for the configuration that is the measure; who takes longer is taken for endless
 PATIENCE = 10  # times as long for the others
 SHALLOW = 9000  # Python frames, where usually there are process.DEPTH
@@ -97,7 +99,8 @@ def failure(error: BaseException, lines: tuple[str, ...], traces: bool) -> Outco
     shown = describe(error)
     if not traces:
         return Outcome("error", error=shown.message, hint=shown.hint or "", output=lines)
-    frames = " < ".join(f"{frame.name} {frame.line}:{frame.col}" for frame in shown.frames)
+    places = [f"{frame.name} {frame.line}:{frame.col}" for frame in shown.frames]
+    frames = " < ".join(place for place, _ in groupby(places))  # a top-level form may be a function of its own
     trace = to_text(condition_map(error).lookup(TRACE))
     return Outcome("error", error=shown.message, hint=shown.hint or "", trace=trace, frames=frames, output=lines)
 
@@ -108,9 +111,9 @@ def outcome(source: str, mode: str, configuration: Configuration, seconds: float
     def run() -> Any:
         process.deepen()
         if mode == "session":
-            return Session("<random>").run(source, drain=False)
+            return Session(FILE).run(source, drain=False)
         scope: dict[str, Any] = {"__name__": "__main__"}
-        exec(configuration.code(source, "<random>", mode), scope)
+        exec(configuration.code(source, FILE, mode), scope)
         return scope.get(RESULT)
 
     with configuration.active():

@@ -43,7 +43,7 @@ def kind(value: Any) -> str:
 def elements(value: Any) -> tuple[list[Any], ...]:
     """What a container holds, for each argument of its type: elements, or keys and values."""
     if isinstance(value, Map | dict):
-        pairs = list(value.items())
+        pairs = value.pairs() if isinstance(value, Map) else list(value.items())
         return [key for key, _ in pairs], [held for _, held in pairs]
     if type(value) is List:
         return (items_of(value),)

@@ -86,14 +86,6 @@ def is_stable_head(head: Any) -> bool:
     return type(head) is ir.Const and type(head.value) is not float  # of which no plain text says the value
 
 
-def ended(instrs: list[Let], exit_: anf.Exit) -> Block:
-    """A block, without what stands behind an error that is surely thrown in it."""
-    for index, instr in enumerate(instrs):
-        if type(instr.op) is anf.Throw and instr.var is not None:
-            return Block(instrs[: index + 1], Result(Ref(instr.var)))
-    return Block(instrs, exit_)
-
-
 class Builder:
     """Builds the blocks of one function, or of a top-level form where function is None."""
 
@@ -103,6 +95,7 @@ class Builder:
         self.function = function
         self.defined = defined
         self.instrs: list[Let] = []
+        self.ends = True  # whether a tail call is the end of the function: not in a loop whose value is used
 
     # Blocks
 
@@ -110,7 +103,8 @@ class Builder:
         """The block of a node's value."""
         outer, self.instrs = self.instrs, []
         try:
-            return ended(self.instrs, self.exit(node))
+            exit_ = self.exit(node)
+            return Block(self.instrs, exit_)
         finally:
             self.instrs = outer
 
@@ -272,7 +266,8 @@ class Builder:
     def block_of(self, build_exit: Callable[[], anf.Exit]) -> Block:
         outer, self.instrs = self.instrs, []
         try:
-            return ended(self.instrs, build_exit())
+            exit_ = build_exit()
+            return Block(self.instrs, exit_)
         finally:
             self.instrs = outer
 
@@ -280,7 +275,10 @@ class Builder:
         if node.is_loop and (returns(node) or not jumps_out(node)):
             inits = self.atoms(node.inits)
             mark_bound(node.function.params)
-            return self.bind(anf.Loop(node, inits, self.block(node.function.body), span=node.span), "result")
+            outer, self.ends = self.ends, self.ends and returns(node)
+            body = self.block(node.function.body)
+            self.ends = outer
+            return self.bind(anf.Loop(node, inits, body, span=node.span), "result")
         node.function.self_tail = node.function.self_tail or node.is_loop
         self.instrs.append(Let(node.var, self.closure(node.function, node.span)))
         return self.bind(anf.Call(Ref(node.var), self.atoms(node.inits), span=node.span))
@@ -315,7 +313,8 @@ class Builder:
 
     def call(self, node: Any) -> Atom:
         head, args = self.call_parts(node)
-        return self.bind(anf.Call(head, args, node.tail, node.tail, span=node.span))
+        tail = node.tail and self.ends
+        return self.bind(anf.Call(head, args, tail, tail, span=node.span))
 
     def call_parts(self, node: Any) -> tuple[Atom, list[Any]]:
         head = node.head
@@ -342,7 +341,7 @@ class Builder:
         unit = self.unit
         if not fixed and node.name != "apply" and (unit.is_open or (unit.is_input and self.function is not None)):
             return self.bind(anf.CallOpen(node.name, args, span=node.span))
-        return self.bind(anf.CallBuiltin(node.name, args, node.tail, fixed, span=node.span))
+        return self.bind(anf.CallBuiltin(node.name, args, node.tail and self.ends, fixed, span=node.span))
 
     def runtime(self, node: Any) -> Atom:
         if node.path.startswith(RECORDS):

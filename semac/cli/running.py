@@ -9,7 +9,7 @@ import sys
 from semac.cli.exits import guarded
 from semac.process import deepen, drain_tasks
 
-COLLECTOR = (50_000, 20, 100)  # new objects before a collection: a program of lists makes many that live (decision 69)
+COLLECTOR = (50_000, 20, 100)  # new objects before a collection: a program of lists makes many that live (decision 70)
 NOT_FOUND = "file not found: '{}' (not a file or command)\n\nRun 'sema --help' for available commands."
 
 TYPE_CHECKING = False

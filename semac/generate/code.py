@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import CodeType
 
-from sema_runtime.conditions.stack_trace import encoded
+from sema_runtime.conditions.places import encoded
 from sema_runtime.conditions.tracebacks import PRIVATE
 from semac.ir.places import Place, Places, Position
 
@@ -19,7 +19,7 @@ def _placed(code: CodeType, table: dict[Position, Place]) -> CodeType:
     starts = {(line, col + 1) for line, _, col, _ in code.co_positions() if line is not None and col is not None}
     starts &= table.keys()
     for entry in [table[start] for start in starts]:
-        while entry[6] and entry[6:] in table:  # the loops around it stand in the same code
+        while entry[6] and entry[6:] in table and entry[6:] not in starts:  # loops around it stand in the same code
             starts.add(entry[6:])
             entry = table[entry[6:]]
     entries = [table[start] for start in sorted(starts & table.keys())]

@@ -55,7 +55,7 @@ class Printers:
         stmt: Callable[[Context, Expr, Dest], None],
         test: Callable[[Context, Expr], ast.expr],
         block: Callable[[Context, Block, Dest], None],
-        instructions: Callable[[Context, Block], None],
+        instructions: Callable[[Context, Block], bool],
     ) -> None:
         self.expr = expr
         self.stmt = stmt
@@ -105,9 +105,9 @@ class Context:
         """The statements of a block, whose value reaches a destination."""
         self.module.printers.block(self, block, dest)
 
-    def instructions(self, block: Block) -> None:
-        """The statements of the instructions of a block, without its exit."""
-        self.module.printers.instructions(self, block)
+    def instructions(self, block: Block) -> bool:
+        """The statements of the instructions of a block, without its exit. Returns whether that can be reached."""
+        return self.module.printers.instructions(self, block)
 
     # Positions, names
 

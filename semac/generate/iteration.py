@@ -50,12 +50,12 @@ ITERATE = "sema_runtime.values.matching:iterate"
 # Sources
 
 
-def items(c: Context, source: Expr, who: str) -> ast.expr:
+def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
     """What a Python loop can run over: the items of a value."""
     value = c.expr(source)
     if source.type.only(SEQUENCE):
         return value
-    return call(c.runtime(ITERATE, c.current), [value, const(who, c.current)], c.current)
+    return call(c.runtime(ITERATE, loc), [value, const(who, loc)], loc)
 
 
 def iterable(c: Context, op: Iteration) -> ast.expr:
@@ -63,8 +63,8 @@ def iterable(c: Context, op: Iteration) -> ast.expr:
     loc = c.loc(op)
     if op.how in RAW:
         return RAW[op.how](c, op, c.exprs(op.sources), loc)
-    sources = [items(c, source, op.who) for source in op.sources]
-    loc = c.loc(op)
+    sources = [items(c, source, op.who, loc) for source in op.sources]
+    c.loc(op)
     if op.how == "indexed":
         return call(builtin("enumerate", loc), sources, loc)
     if op.how == "zip":

@@ -115,7 +115,8 @@ class Clauses:
         if clause.guard is None:
             c.block(clause.body, dest)
             return
-        c.instructions(clause.guard)
+        if not c.instructions(clause.guard):
+            return
         test = c.test(clause.guard.exit.value)  # type: ignore[union-attr]
         block = c.statements(clause.body, dest)
         c.append(ast.If(test, block or [ast.Pass(**loc)], [], **loc))

@@ -35,7 +35,6 @@ from semac.anf.nodes import (
     With,
 )
 from semac.anf.walk import blocks, bound, expressions
-from semac.anf.walk import instructions as instructions_of
 from semac.generate.context import Context, ModuleState, Printers
 from semac.generate.destination import DROP, RETURN, Dest
 from semac.generate.expressions import expression
@@ -212,9 +211,12 @@ def has_locals(form: Block) -> bool:
 
 def has_captured(form: Block) -> bool:
     """Whether functions that a form makes share its variables."""
-    own = {instr.var for instr in instructions_of(form, into_functions=False)}
-    own.update(var for instr in instructions_of(form, into_functions=False) for var in bound(instr.op))
-    closures = [part for part in expressions(form, into_functions=False) if type(part) is Closure]
+    parts = list(expressions(form, into_functions=False))
+    ops = [part for part in parts if isinstance(part, Op)]
+    inner = [form, *(block for op in ops for block in blocks(op))]  # operations may be operands by now
+    own = {instr.var for block in inner for instr in block.instrs}
+    own.update(var for op in ops for var in bound(op))
+    closures = [part for part in parts if type(part) is Closure]
     return any(
         (type(part) is Ref or type(part) is Read or type(part) is Assign) and part.var in own and not part.var.is_global
         for closure in closures

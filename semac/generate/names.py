@@ -14,7 +14,7 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.naming import GLOBALS
 from semac.generate.pyast import NOWHERE, Loc, assign, call, const, give_way, name
 from semac.generate.session_names import NAMES_TABLE, SharedNames
-from semac.ir.identifiers import PREDEFINED, decodes, mangle, unique
+from semac.ir.identifiers import PREDEFINED, beside_builtins, decodes, mangle, unique
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 
@@ -48,18 +48,21 @@ class ModuleNames:
         """The name of a global; that of a private copy says whose it is, as traces want to know."""
         original = var.function.original if var.function is not None else None
         if original is None or original.var is None:
-            return self.global_name(var.name)
+            return self.global_name(var.name, is_bound=var.defined > 0 and not var.late)
         python = unique(f"_fast_{original.var.py}", self.taken)
         self.taken.add(python)
         self.user.add(python)
         return python
 
-    def global_name(self, sema: str) -> str:
-        """The Python name of a global variable; the first of two colliding names gets the plain one."""
+    def global_name(self, sema: str, is_bound: bool = True) -> str:
+        """The Python name of a global variable; the first of two colliding names gets the plain one.
+
+        is_bound: whether it surely is defined where it is used; else a builtin of Python must not be found instead.
+        """
         if self.shared is not None:
             python = self.shared.global_name(sema)
         else:
-            python = unique(mangle(sema), self.taken)
+            python = unique(mangle(sema) if is_bound else beside_builtins(sema), self.taken)
             self.note(python, sema)
         self.taken.add(python)
         self.user.add(python)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sema_runtime.values.naming import program_globals
-from semac.ir.identifiers import decodes, global_of_session, unique
+from semac.ir.identifiers import beside_builtins, decodes, unique
 from semac.ir.intrinsics import INTRINSICS
 
 NAMES_TABLE = "__sema_names__"  # in the globals of a module: Python name → Sema name, what messages say
@@ -31,7 +31,7 @@ class SharedNames:
         """The Python name of a global; the first of two colliding names gets the plain one."""
         python = self.python.get(sema)
         if python is None:
-            python = unique(global_of_session(sema), self.taken)
+            python = unique(beside_builtins(sema), self.taken)
             self.keep(sema, python)
             self.note(python, sema, is_global=True)
         return python
@@ -79,7 +79,7 @@ def shared_names(namespace: dict[str, Any]) -> SharedNames:
         names.keep(sema, python)
     for python, value in namespace.items():
         sema = getattr(value, "__sema_name__", "")
-        if python not in names.taken and sema and sema not in INTRINSICS and global_of_session(sema) == python:
+        if python not in names.taken and sema and sema not in INTRINSICS and beside_builtins(sema) == python:
             names.python.setdefault(sema, python)
     names.taken.update(namespace, (python for python, sema in names.shown.items() if sema.startswith("<")))
     return names

@@ -58,7 +58,8 @@ SMALL = 5  # nodes of a branch that is worth writing as `a if test else b`
 
 def block(c: Context, block_: Block, dest: Dest) -> None:
     """The statements of a block, whose value reaches dest."""
-    instructions(c, block_)
+    if not instructions(c, block_):
+        return
     if isinstance(block_.exit, Jump):
         jump(c, block_.exit)
         return
@@ -67,9 +68,14 @@ def block(c: Context, block_: Block, dest: Dest) -> None:
     statement(c, block_.exit.value, dest)
 
 
-def instructions(c: Context, block_: Block) -> None:
+def instructions(c: Context, block_: Block) -> bool:
+    """Returns whether anything after them can be reached: what follows a `throw` may name what it would have bound."""
     for instr in block_.instrs:
+        count = len(c.out)
         let(c, instr)
+        if len(c.out) > count and terminates(c.out):
+            return False
+    return True
 
 
 def let(c: Context, instr: Let) -> None:

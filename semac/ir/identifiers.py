@@ -34,8 +34,11 @@ def mangle(name: str) -> str:
     return text
 
 
-def global_of_session(name: str) -> str:
-    """`mangle` for what lives beside code that was compiled before it and uses Python's builtins: `list_`."""
+def beside_builtins(name: str) -> str:
+    """`mangle` for what must not be taken for a builtin of Python: `list_`.
+
+    Globals of a session, which live beside code that was compiled before them, and those that may be unbound.
+    """
     text = mangle(name)
     return text + "_" if text in PREDEFINED else text
 

@@ -14,7 +14,7 @@ from sema_runtime.catalogue_index import INDEX
 from semac.ir.nodes import Function, Lambda
 
 Position = tuple[int, int]
-Place = tuple[int, int, int, int, str, str, int, int]  # conditions/stack_trace.py
+Place = tuple[int, int, int, int, str, str, int, int]  # conditions/places.py
 # Those whose functions may be compiled into a loop of the caller.
 HIGHER_ORDER = frozenset(
     name
@@ -26,11 +26,12 @@ HIGHER_ORDER = frozenset(
 class Places:
     """Facts about the calls of one unit, by (line, column)."""
 
-    __slots__ = ("callers", "noted", "tails")
+    __slots__ = ("callbacks", "callers", "noted", "tails")
 
     def __init__(self) -> None:
         self.noted: dict[Position, tuple[Any, Function]] = {}
         self.callers: set[Position] = set()  # calls that call back
+        self.callbacks: dict[Function, Position] = {}  # functions that such a call gets → where it stands
         self.tails: set[Position] = set()  # calls in tail position
 
     def note(self, span: Any, function: Function) -> None:
@@ -47,6 +48,7 @@ class Places:
         for argument in call.args:
             if type(argument) is Lambda:
                 argument.function.is_callback = True
+                self.callbacks[argument.function] = (call.span.line, call.span.col)
 
     def note_tail(self, span: Any) -> None:
         """Notes that the call at span stands in tail position."""
@@ -58,12 +60,29 @@ class Places:
         places = {}
         for position, (place, function) in self.noted.items():
             shown = (0, 0) if place is None else (place.line, place.col)
-            callback = "callback" if function.is_callback else ""
-            loop = None if callback else _loop(function, position)
-            kind = callback or ("tail" if position in self.tails else "calls back" if position in self.callers else "")
+            callback = _callback(function)
+            if callback is not None:
+                kind = "callback"
+                around = self.callbacks[callback]
+                loop: Any = (function.name if callback is not function else "", *around)
+                if around == position:  # a macro made both
+                    loop = (loop[0], 0, 0)
+            else:
+                kind = "tail" if position in self.tails else "calls back" if position in self.callers else ""
+                loop = _loop(function, position)
             if shown != position or kind or loop is not None:
                 places[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
         return places
+
+
+def _callback(function: Function) -> Function | None:
+    """The function argument of a builtin that a function is, or whose tail position a loop that it is stands in."""
+    while not function.is_callback:
+        node = function.var.loop if function.var is not None else None
+        if node is None or not (node.is_loop and node.in_tail):
+            return None
+        function = node.enclosing
+    return function
 
 
 def _loop(function: Function, call: Position) -> tuple[str, int, int] | None:

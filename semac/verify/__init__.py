@@ -4,5 +4,5 @@
 of how a pass came to it, so no pass and no inference needs to be trusted.
 
 V1 scope: variables are bound before they are used, fixed ones once; arities; jumps stand where their loop's value would
-V9 what can raise has a place in the source; V10 bare dicts meet those operations alone that want them
+V9 what can raise has a place in the source; V10 bare dicts and stacks meet those operations alone that want them
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semac.ir.unit import Unit
-from semac.verify.dicts import check_dicts
+from semac.verify.bare import check_bare
 from semac.verify.scope import check_scope
 
 
@@ -13,4 +13,4 @@ class Verifier:
     def __call__(self, after: str, unit: Unit) -> None:
         """Raises Fault where the unit breaks a rule."""
         check_scope(unit, after)
-        check_dicts(unit, after)
+        check_bare(unit, after)

@@ -21,7 +21,9 @@ from sema_runtime.values.errors import (
     ThrownMap,
     type_error,
 )
+from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
+from semac.pipeline import compile_source
 from semac.session import Session
 
 MODULE = """
@@ -192,3 +194,38 @@ def test_a_callback_has_no_caller_in_a_trace(call: str, tmp_path: Path) -> None:
     session.run(f"(define (walk path lines) (+ 1 (length {call})))")
     names = session.run(f"(try (walk {to_text(str(file))} '(1 2)) (catch e (map :name (:stack-trace e))))")
     assert to_text(names) == '("throw" "<lambda>")'
+
+
+FRAMES = """(define (f x)
+  (let loop ((i 0))
+    (for-each (fn (a)
+        (map (fn (b)
+            (let lp ((k 0)) (if (= k 2) (+ b (car a)) (lp (+ k 1)))))
+          (list 1 "a")))
+      x)))
+(define (g) (list (try (f '(("c"))) (catch e (:stack-trace e)))))
+"""
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_functions_that_became_loops_of_their_caller_have_frames(optimize: bool) -> None:
+    scope: dict[str, Any] = {"__name__": "frames"}
+    exec(compile_source(FRAMES, "frames.sema", optimize=optimize).code, scope)
+    with pytest.raises(SemaError) as caught:
+        scope["f"](List([List(["c"])]))
+    found = [(one.name, one.line, one.col) for one in describe(caught.value).frames]
+    assert found == [("+", 5, 41), ("<lambda>", 5, 41), ("<lambda>", 4, 9), ("f", 3, 5)]
+    assert to_text(scope["g"]()) == '(({:col 46 :line 5 :name "+"} {:col 46 :line 5 :name "lp"}))'
+
+
+def test_a_loop_that_gets_no_list_has_the_hint_of_its_builtin() -> None:
+    text = "(define (f x) (for-each (fn (a) (println a)) x))"
+    hints = []
+    for optimize in (True, False):
+        scope: dict[str, Any] = {"__name__": "hints"}
+        exec(compile_source(text, "hints.sema", optimize=optimize).code, scope)
+        with pytest.raises(SemaError) as caught:
+            scope["f"](print)
+        hints.append(describe(caught.value).hint)
+    assert hints[0] == hints[1]
+    assert "the function comes first" in hints[0]

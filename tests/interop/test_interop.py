@@ -132,7 +132,7 @@ def test_keywords_find_strings_in_mappings() -> None:
     )
 
 
-def test_iterators_need_no_conversion() -> None:
+def test_iterators() -> None:
     assert outcome(PY + "(map - (py.iter [1]))") == "(-1)"
     assert outcome(PY + "(map - (py/iter->list (py.iter [1])))") == "(-1)"
     assert outcome("(map last (py/iter->list (.items (py/dict {:a 1}))))") == "(1)"

@@ -40,6 +40,9 @@ SHARED = [
     ("(define (f n) (let loop ((i 0) (acc '())) (if (= i n) (try (begin (cons 1 acc) (throw 1)) (catch e acc)) "
      "(loop (+ i 1) (cons i acc))))) (f 2)", "(1 0)"),
     ("(reduce + (cons 0 (list 1 2)))", "3"),
+    ("(define (d i) (or (and (null? i) '()) (cons 1 (d '())))) "
+     "(try (d '(1)) (catch e (list :err e)))", "(1)"),
+    ("(define (d i) (or (and (null? i) {}) (assoc (d '()) :a 1))) (d '(1))", "{:a 1}"),
     ("(define f (fn () (let ((x (throw 0))) (for-each (fn (y) (set! x 1)) 1)))) (try (f) (catch e (:value e)))", "0"),
 ]  # fmt: skip
 

@@ -1,15 +1,12 @@
 """The `:stack-trace` of a caught error: the frames that the reference shows, which are not all frames.
 
-It goes from the error up to the last function that a builtin called back, or to the program's top level. The compiler
-adds to each code object a constant, a text of `Place`s, for calls that the reference shows elsewhere (ir/places.py):
-(line, column, shown line or 0, shown column, kind, loop, line of the loop, its column). kind: "tail" for a call that
-hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
-such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
-position.
+It goes from the error up to the last function that a builtin called back, or to the program's top level. Where the
+reference shows calls elsewhere is in a table of each code object (places.py).
 """
 
 from __future__ import annotations
 
+from sema_runtime.conditions.places import place_of
 from sema_runtime.conditions.tracebacks import (
     OPERATORS,
     Frame,
@@ -29,11 +26,6 @@ if TYPE_CHECKING:
 
     from sema_runtime.conditions.tracebacks import Call
 
-    Place = tuple[int, int, int, int, str, str, int, int]
-
-PLACES = "sema places"  # what the constant begins with
-KINDS = {"": "", "tail": "t", "calls back": "b", "callback": "c"}
-KIND_OF = {letter: kind for kind, letter in KINDS.items()}
 TAIL_CALL = tail_call.__code__
 TOP_LEVEL = "<module>"
 # Python functions → builtins that are functions of the reference's prelude, which have a frame without a place.
@@ -117,7 +109,7 @@ def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
     """
     from sema_runtime.conditions.callee import called_name
 
-    place = _place_of(code, *position(code, lasti))
+    place = place_of(code, *position(code, lasti))
     if place is not None and place[4] == "calls back":
         return False
     name, count = called_name(code, lasti)
@@ -127,7 +119,7 @@ def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
 
 def _add(frames: list[Frame], code: CodeType, name: str, line: int, col: int) -> str:
     """Adds the frames of a call in code, outermost first; returns the kind of the call."""
-    place = _place_of(code, line, col)
+    place = place_of(code, line, col)
     if place is None:
         frames.append(Frame(name, code.co_filename, line, col))
         return "call"
@@ -135,35 +127,7 @@ def _add(frames: list[Frame], code: CodeType, name: str, line: int, col: int) ->
     if kind == "callback":
         frames.clear()
         name = ANONYMOUS
-    if loop_line:
+    elif loop_line:
         _add(frames, code, name, loop_line, loop_col)
     frames.append(Frame(loop or name, code.co_filename, shown_line, shown_col))
     return kind or "call"
-
-
-def _place_of(code: CodeType, line: int, col: int) -> Place | None:
-    for constant in reversed(code.co_consts):
-        if type(constant) is str and constant.startswith(PLACES):
-            entry = constant.find(f"\n{line}:{col}>")
-            return decoded(constant[entry + 1 :].partition("\n")[0]) if entry >= 0 else None
-    return None
-
-
-def encoded(places: list[Place]) -> str:
-    """The constant of a code object that has places: a line each, `line:col>shown:col`, kind, `@loop:line:col`."""
-    lines = [PLACES]
-    for line, col, shown, shown_col, kind, loop, loop_line, loop_col in places:
-        around = f"@{loop}:{loop_line}:{loop_col}" if loop else ""
-        lines.append(f"{line}:{col}>{shown}:{shown_col}{KINDS[kind]}{around}")
-    return "\n".join(lines)
-
-
-def decoded(text: str) -> Place:
-    """The place of a line of the constant."""
-    position_, _, rest = text.partition(">")
-    shown, _, around = rest.partition("@")
-    kind = shown[-1] if shown[-1] in KIND_OF else ""
-    loop, loop_line, loop_col = around.rsplit(":", 2) if around else ("", "0", "0")
-    line, col = map(int, position_.split(":"))
-    shown_line, shown_col = map(int, shown.removesuffix(kind).split(":"))
-    return line, col, shown_line, shown_col, KIND_OF[kind], loop, int(loop_line), int(loop_col)

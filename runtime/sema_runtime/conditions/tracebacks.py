@@ -74,12 +74,26 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
         table = sema_names(code, namespace)
         if table is not None or frames:
             line, col = position(code, lasti)
-            frames.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
+            frames += _frames_of(code, shown_name(code, table), line or tb_line or 0, col)
             builtin = None
             called = True
     if builtin is not None:
         caller = frames[-1]
         frames.append(Frame(builtin, caller.file, caller.line, caller.col))
+    frames.reverse()
+    return frames
+
+
+def _frames_of(code: CodeType, name: str, line: int, col: int) -> list[Frame]:
+    """The frames of a call in code, outermost first: functions that have become loops of their caller have theirs."""
+    from sema_runtime.conditions.places import inlined_in
+
+    frames = [Frame(name, code.co_filename, line, col)]
+    seen = {(line, col)}
+    while (caller := inlined_in(code, frames[-1].line, frames[-1].col)) is not None and caller not in seen:
+        seen.add(caller)
+        frames[-1].name = ANONYMOUS
+        frames.append(Frame(name, code.co_filename, *caller))
     frames.reverse()
     return frames
 

@@ -31,7 +31,7 @@ def usage_hint(error: SemaError, exc: BaseException) -> str | None:
     """The hint for an argument error of a builtin: its usage, and what was probably meant."""
     if not isinstance(error, ArityError | SemaTypeError):
         return error.hint
-    name = error.fields["function"] if isinstance(error, ArityError) else failing_builtin(exc)
+    name = error.fields["function"] if isinstance(error, ArityError) else _named(error) or failing_builtin(exc)
     if name not in INDEX:
         return error.hint or _operand_hint(error)
     advice = ADVICE.get(name)
@@ -51,6 +51,12 @@ def usage_hint(error: SemaError, exc: BaseException) -> str | None:
         return None  # one argument can't stand in a wrong place
     call = usage(name)
     return f"usage: {call}" if call else None
+
+
+def _named(error: SemaError) -> str | None:
+    """The builtin that an error names as the one that got a value: it may be a loop of its caller, without a frame."""
+    _, where, name = str(error.fields.get("got", "")).rpartition(" in ")
+    return name if where and name in INDEX else None
 
 
 def _operand_hint(error: SemaError) -> str | None:

@@ -233,6 +233,11 @@ class Map:
         """The program's keys in Sema's order; the caller must not change the list."""
         return (self._order or self._ordered())[0]
 
+    def sorted_values(self) -> list[Any]:
+        """The values in the order of their keys."""
+        _, kept = self._order or self._ordered()
+        return list(map(self.stable().__getitem__, kept))
+
     def _ordered(self) -> tuple[list[Any], list[Any]]:
         self._order = order = _in_order(self.stable())
         return order

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from semac.generate.text.flat import argument, arguments, bare, flat, operators, quoted, text_of_operator
+from semac.generate.text.flat import argument, arguments, bare, flat, operators, primary, quoted, text_of_operator
 from semac.generate.text.flat import operand as flat_operand
 
 WIDTH = 100
@@ -38,7 +38,7 @@ def outside(node: ast.expr, indent: int, before: str, after: str) -> Lines:
     line = before + bare(node) + after
     if fits(indent, line):
         return [indented(indent, line)]
-    if isinstance(node, ast.UnaryOp | ast.NamedExpr) or (isinstance(node, OPERATORS) and not can_stay_bare(node)):
+    if isinstance(node, ast.UnaryOp) or (isinstance(node, OPERATORS) and not can_stay_bare(node)):
         return parenthesized(node, indent, before, after)
     if isinstance(node, OPERATORS):
         lines = in_last_bracket(node, indent, before, after)
@@ -107,16 +107,17 @@ def inside(node: ast.expr, indent: int, before: str, after: str) -> Lines:
     if isinstance(node, ast.Starred):
         return inside(node.value, indent, before + "*", after)
     if isinstance(node, ast.NamedExpr):
-        return inside(node.value, indent, f"{before}{flat(node.target)} := ", after)
+        value = inside(node.value, indent + STEP, f"{flat(node.target)} := ", "")
+        return [indented(indent, before + "("), *value, indented(indent, ")" + after)]
     if isinstance(node, ast.Constant) and type(node.value) is str:
         return long_text(node.value, indent, before, after)
     opened = bracket_of(node)
     if opened is None:
         return [indented(indent, line)]
     if isinstance(node, ast.Attribute):
-        return inside(node.value, indent, before, f".{node.attr}{after}")
-    if isinstance(node, ast.Subscript) and bracket_of(node.value) and bracket_of(node.slice) is None:
-        return inside(node.value, indent, before, f"[{flat(node.slice)}]{after}")
+        return called(node.value, indent, before, f".{node.attr}{after}")
+    if isinstance(node, ast.Subscript) and can_break(node.value) and bracket_of(node.slice) is None:
+        return called(node.value, indent, before, f"[{flat(node.slice)}]{after}")
     return [
         *head(node, indent, before, opened[0]),
         *contents(node, indent + STEP),
@@ -145,10 +146,21 @@ def split(text: str, width: int) -> list[str]:
 def head(node: ast.expr, indent: int, before: str, bracket: str) -> Lines:
     """What stands before the contents of a bracket."""
     if isinstance(node, ast.Call):
-        return inside(node.func, indent, before, bracket)
+        return called(node.func, indent, before, bracket)
     if isinstance(node, ast.Subscript):
-        return inside(node.value, indent, before, bracket)
+        return called(node.value, indent, before, bracket)
     return [indented(indent, before + bracket)]
+
+
+def can_break(node: ast.expr) -> bool:
+    """Whether what is called, indexed or asked for an attribute has brackets, or gets parentheses."""
+    return bracket_of(node) is not None or primary(node) != flat(node)
+
+
+def called(node: ast.expr, indent: int, before: str, after: str) -> Lines:
+    """What is called, indexed or asked for an attribute, in parentheses where it needs them."""
+    break_ = inside if primary(node) == flat(node) else parenthesized
+    return break_(node, indent, before, after)
 
 
 def bracket_of(node: ast.expr) -> str | None:

@@ -72,10 +72,11 @@ def bound_to(heads: list[tuple[Let, Block]], walker: Var, type_: Type, body: Blo
         item = temporary("item", walker.owner)
     item.type, item.op = type_, None
     taken = {instr.var for instr, _ in heads if instr.var is not None and not instr.var.name}
-    for instr, block in heads:
-        if instr.var is item or instr.var in taken:
-            block.instrs.remove(instr)
-        else:
+    first = {instr for instr, _ in heads if instr.var is item or instr.var in taken}
+    for block in all_blocks(body, into_functions=False):  # a further test of the round stands in another block by now
+        block.instrs = [instr for instr in block.instrs if instr not in first]
+    for instr, _ in heads:
+        if instr not in first:
             replace(instr, Move(Ref(item, type_), span=instr.op.span, type=type_))
     for ref in refs(body):
         if ref.var in taken:

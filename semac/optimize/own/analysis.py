@@ -113,6 +113,8 @@ class Analysis:
         elif kind:
             self.groups.makes(var, kind)
         elif type(op) in (anf.If, anf.Match, anf.Try, anf.Logic, anf.With, *LOOPS):
+            if type(op) is anf.Logic and not self.form.is_held(op.first) and op.first.type.tags & self.form.tags:
+                self.groups.spoil(var, "not only maps")  # a test has shown that the first value is one
             for inner in blocks(op):
                 self.result_of(inner, var, None)
         elif type(op) is anf.Call and known_callee(op) is not None:

@@ -19,7 +19,8 @@ from semac.types.lattice import ANY, BOOL, DICT, NIL, Type, atom
 from semac.types.signatures import Union, Variable, signature_for, variables
 
 READERS = {"get": (2, 3), "contains?": (2, 2), "count": (1, 1), "length": (1, 1)}
-TESTS = frozenset(("nil?", "not", "map?"))
+KNOWN = {"map?": True, "not": False}
+TESTS = frozenset(("nil?", *KNOWN))
 
 
 class Dicts(Representation):
@@ -124,8 +125,8 @@ class DictRewriter(Rewriter):
             new = Python("get", [subject, self.key(op.args[1], op.span), *op.args[2:]])
         elif name == "nil?":
             new = Python("is_none", [subject])
-        elif name == "map?":
-            new = anf.Move(Lit(True, atom(BOOL)))  # type: ignore[assignment]
+        elif name in KNOWN:
+            new = anf.Move(Lit(KNOWN[name], atom(BOOL)))  # type: ignore[assignment]
         else:
             return
         new.span, new.type = op.span, op.type

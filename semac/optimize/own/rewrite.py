@@ -91,11 +91,21 @@ class Rewriter:
             last = block.instrs[-1] if block.instrs else None
             if last is not None and last.var is value.var and blocks(last.op):  # type: ignore[union-attr]
                 self.general.add(value.var)  # type: ignore[union-attr, arg-type]
+                self.give_first(block)
                 return  # a jump or a tail call inside stays at the end
             if last is not None and type(last.op) is anf.Call:  # no chain of tail calls that ends raw comes back here
                 last.op.trampolined = False
             self.out = block.instrs
             exit_.value = self.wrapped(value)  # type: ignore[arg-type]
+
+    def give_first(self, block: Block) -> None:
+        """What `or` passes on, in front of its block."""
+        last = block.instrs[-1]
+        op = last.op
+        if type(op) is anf.Logic and not op.is_and and self.form.is_held(op.first) and self.kind(op.first.var):  # type: ignore[union-attr]
+            self.out = block.instrs[:-1]
+            op.first = self.wrapped(op.first, op.span)  # type: ignore[arg-type]
+            block.instrs = [*self.out, last]
 
     def current(self, value: Expr) -> Expr:
         """The variable that holds the map of another one, which took it over in place."""

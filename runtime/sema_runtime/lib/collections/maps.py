@@ -193,7 +193,7 @@ def vals(collection: Any) -> List:
     """
     if type(collection) is not Map:
         collection = mapping(collection, "vals: expected a map; returns its values as a list")
-    return List(collection.values())
+    return List(collection.sorted_values())
 
 
 @builtin("count", type="seq|str|dict|nil -> int", pure=True, total=True)

@@ -1,7 +1,8 @@
-"""V10: bare dicts of maps meet those operations alone that want them, and no variable holds both forms.
+"""V10: bare values (dicts of maps, stacks of lists) meet those operations alone that want them, and no variable holds
+both forms.
 
-Computed from what stands in the unit, without the analysis of `optimize/own`: where dicts are made, to which variables
-and functions they flow, and which operations take them.
+Computed from what stands in the unit, without the analysis of `optimize/own`: where bare values are made, to which
+variables and functions they flow, and which operations take them.
 """
 
 from __future__ import annotations
@@ -13,25 +14,84 @@ from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
 from semac.anf.walk import all_blocks, blocks, operands, params_of
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.types.lattice import DICT, FN
+from semac.types.lattice import DICT, FN, LIST
 from semac.verify.faults import Place
 
-BARE, MAP = "a bare dict", "a map"
+BARE, GENERAL = "bare", "general"
 WRAPPERS = frozenset(("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap"))
-READERS = frozenset(("size", "in", "get", "is_none", "not"))  # kinds of `Python` that take a dict as it is
 BRANCHES = (anf.If, anf.Logic, anf.Match, anf.Try, anf.With, anf.Loop, anf.For)
 Forms = frozenset[str]
 NOTHING: Forms = frozenset()
-JUST_MAP: Forms = frozenset((MAP,))
+JUST_GENERAL: Forms = frozenset((GENERAL,))
+FIRST = frozenset((0,))
 
 
-def check_dicts(unit: Unit, after: str) -> None:
-    """Raises Fault where a bare dict meets an operation that wants a map, or the other way round."""
+class BareDicts:
+    """Dicts that maps are while nobody else sees them."""
+
+    tags = DICT
+    bare, general = "a bare dict", "a map"
+    readers = frozenset(("size", "in", "get", "is_none", "not"))  # kinds of `Python` that take one as it is
+
+    def is_made(self, op: Op) -> bool:
+        return type(op) is anf.MakeMap and op.is_raw
+
+    def is_used(self, op: Op) -> bool:
+        return type(op) is anf.SetItem or self.is_made(op)
+
+    def takes(self, op: Op) -> frozenset[int]:
+        """The positions of the operands that may be bare, in operations that don't just hand them on."""
+        kind = type(op)
+        if kind is anf.CallRuntime and op.path in WRAPPERS:  # type: ignore[attr-defined]
+            return FIRST
+        if kind is anf.SetItem:
+            return frozenset((1,))  # the value comes first
+        if kind is anf.Throw:
+            return FIRST if op.is_map else frozenset()  # type: ignore[attr-defined]
+        if kind is anf.Python and op.kind in self.readers:  # type: ignore[attr-defined]
+            return frozenset(range(len(op.args)))  # type: ignore[attr-defined]
+        return frozenset()
+
+    def wants(self, op: Op) -> int | None:
+        """The position of an operand that must be bare."""
+        if type(op) is anf.SetItem:
+            return 1
+        return 0 if type(op) is anf.CallRuntime and op.path in WRAPPERS else None
+
+
+class Stacks:
+    """Python lists that lists are while they only grow and shrink at their head."""
+
+    tags = LIST
+    bare, general = "a stack", "a list"
+    changers = frozenset(("append", "drop_top", "top", "below_top", "stack_list", "stack_reversed"))
+    readers = changers | {"blank", "is_filled", "size", "is_none", "not"}
+
+    def is_made(self, op: Op) -> bool:
+        return type(op) is anf.Python and op.kind == "new_stack"
+
+    is_used = is_made
+
+    def takes(self, op: Op) -> frozenset[int]:
+        """The positions of the operands that may be bare, in operations that don't just hand them on."""
+        return FIRST if type(op) is anf.Python and op.kind in self.readers else frozenset()
+
+    def wants(self, op: Op) -> int | None:
+        """The position of an operand that must be bare."""
+        return 0 if type(op) is anf.Python and op.kind in self.changers else None
+
+
+KINDS = (BareDicts(), Stacks())
+
+
+def check_bare(unit: Unit, after: str) -> None:
+    """Raises Fault where a bare value meets an operation that wants the general form, or the other way round."""
     code = [Code(form, None) for form in unit.blocks]
     for part in code:
         code += part.functions()
-    if any(type(op) is anf.SetItem or (type(op) is anf.MakeMap and op.is_raw) for part in code for _, op in part.ops()):
-        Dicts(code, Place(after)).run()
+    for kind in KINDS:
+        if any(kind.is_used(op) for part in code for _, op in part.ops()):
+            Checker(code, kind, Place(after)).run()
 
 
 class Code:
@@ -49,9 +109,10 @@ class Code:
         return [Code(op.function.code, op.function) for _, op in self.ops() if type(op) is anf.Closure]
 
 
-class Dicts:
-    def __init__(self, code: list[Code], place: Place) -> None:
+class Checker:
+    def __init__(self, code: list[Code], kind: BareDicts | Stacks, place: Place) -> None:
         self.code = code
+        self.kind = kind
         self.place = place
         self.forms: dict[Any, Forms] = {}  # of variables, and of functions: what they return
         self.has_changed = False
@@ -64,7 +125,8 @@ class Dicts:
                 self.flow(part)
         for holder, forms in self.forms.items():
             if len(forms) > 1:
-                raise self.place.fault("V10", f"{holder.name or 'a value'} is both a bare dict and a map")
+                named = holder.name or "a value"
+                raise self.place.fault("V10", f"{named} is both {self.kind.bare} and {self.kind.general}")
         for part in self.code:
             self.place.function = part.function
             self.check(part)
@@ -91,14 +153,16 @@ class Dicts:
             self.has_changed = True
 
     def form(self, value: Expr) -> Forms:
-        """The forms of the maps that an operand can be: none where it surely is no map."""
+        """The forms that an operand can have: none where it surely is no value of the kind."""
+        if not value.type.tags:
+            return NOTHING  # in code that never runs
         known = self.forms.get(value.var, NOTHING) if type(value) is Ref else NOTHING
-        return known or (JUST_MAP if type(value) is not Ref and value.type.tags & DICT else NOTHING)
+        return known or (JUST_GENERAL if type(value) is not Ref and value.type.tags & self.kind.tags else NOTHING)
 
     def made(self, op: Op) -> Forms:
         kind = type(op)
-        if kind is anf.MakeMap:
-            return frozenset((BARE,)) if op.is_raw else JUST_MAP  # type: ignore[attr-defined]
+        if self.kind.is_made(op):
+            return frozenset((BARE,))
         if kind is anf.Move:
             return self.form(operands(op)[0])
         if isinstance(op, BRANCHES):
@@ -107,7 +171,7 @@ class Dicts:
         callees = known_callees(op)
         if callees is not None:
             return NOTHING.union(*(self.forms.get(callee, NOTHING) for callee in callees))
-        return JUST_MAP if op.type.tags & DICT else NOTHING
+        return JUST_GENERAL if op.type.tags & self.kind.tags else NOTHING
 
     def result(self, block: Block) -> Forms:
         return self.form(block.exit.value) if type(block.exit) is Result else NOTHING
@@ -118,38 +182,30 @@ class Dicts:
         for _, op in part.ops():
             self.place.op = op
             if type(op) is anf.Comprehension and any(BARE in self.result(inner) for inner in blocks(op)):
-                raise self.place.fault("V10", "a bare dict is an item")
-            takes = takers(op)
+                raise self.place.fault("V10", f"{self.kind.bare} is an item")
+            takes = hands_on(op) | self.kind.takes(op)
+            wants = self.kind.wants(op)
             for index, value in enumerate(operands(op)):
                 forms = self.form(value)
-                if BARE in forms and index not in takes:
-                    raise self.place.fault("V10", f"operand {index + 1} is a bare dict")
-                if MAP in forms and index == 1 and type(op) is anf.SetItem and value.type.only(DICT):
-                    raise self.place.fault("V10", "an entry is set in a map that others may see")
-                if MAP in forms and type(op) is anf.CallRuntime and op.path in WRAPPERS:
-                    raise self.place.fault("V10", "a map is put around a map")
+                if BARE in forms and index not in takes and value.type.tags:  # else the code is never reached
+                    raise self.place.fault("V10", f"operand {index + 1} is {self.kind.bare}")
+                if GENERAL in forms and index == wants and not value.type.tags & ~self.kind.tags:
+                    raise self.place.fault("V10", f"operand {index + 1} is {self.kind.general}, which others may see")
         if part.function is None:
             return
         holders: list[Any] = [part.function, *part.function.params]
         for holder in holders:
-            forms = self.forms.get(holder, NOTHING)
-            if BARE in forms and part.function.is_open:
-                raise self.place.fault("V10", f"{holder.name} is a bare dict, and anybody calls the function")
+            if BARE in self.forms.get(holder, NOTHING) and part.function.is_open:
+                raise self.place.fault("V10", f"{holder.name} is {self.kind.bare}, and anybody calls the function")
 
 
-def takers(op: Op) -> frozenset[int]:
-    """The positions of the operands that may be bare dicts."""
+def hands_on(op: Op) -> frozenset[int]:
+    """The positions of the operands whose values an operation only tests or hands on."""
     kind = type(op)
     if kind is anf.Loop or kind is anf.For:
         return frozenset(range(len(op.inits)))  # type: ignore[attr-defined]
-    if kind in (anf.If, anf.Logic, anf.Move) or (kind is anf.CallRuntime and op.path in WRAPPERS):  # type: ignore[attr-defined]
-        return frozenset((0,))
-    if kind is anf.SetItem:
-        return frozenset((1,))  # the value comes first
-    if kind is anf.Throw:
-        return frozenset((0,)) if op.is_map else frozenset()  # type: ignore[attr-defined]
-    if kind is anf.Python:
-        return frozenset(range(len(op.args))) if op.kind in READERS else frozenset()  # type: ignore[attr-defined]
+    if kind in (anf.If, anf.Logic, anf.Move):
+        return FIRST
     if known_callees(op) is not None:
         return frozenset(range(1, 1 + len(op.args)))  # type: ignore[attr-defined]
     return frozenset()
