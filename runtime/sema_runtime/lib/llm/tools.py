@@ -62,7 +62,7 @@ def _check_subject(position: int, subject: Any) -> None:
             " and :external-action",
         )
     valid = ("kind", needed, *others)
-    for key in subject:
+    for key in subject.sorted_keys():
         if not isinstance(key, Keyword) or key.name not in valid:
             hint = f"valid keys are {', '.join(f':{name}' for name in valid)}"
             raise SemaError(f"{start} has unknown key {to_text(key)}", hint=hint)
