@@ -63,6 +63,9 @@ def standalone(command: click.Command, args: list[str], script: Sequence[str] = 
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
+        from sema_runtime.support.visible import escape_terminal
+
+        escape_terminal()  # the message quotes arguments
         _misplaced(error, name).show()
         return error.exit_code
     except click.Abort:
@@ -86,7 +89,9 @@ def _misplaced(error: click.ClickException, name: str) -> click.ClickException:
 
 def failed(message: str) -> int:
     """Prints an error message to stderr and returns the exit status 1."""
-    print(f"Error: {message}", file=sys.stderr)
+    from sema_runtime.support.visible import tell
+
+    tell(f"Error: {message}")
     return 1
 
 

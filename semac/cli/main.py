@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from semac.cli.common import SETTINGS, WITH_VALUE, sandbox_options, set_up, standalone
+from semac.cli.common import SETTINGS, WITH_VALUE, failed, sandbox_options, set_up, standalone
 
 # name: (module, one line of help); the module's `main` takes the arguments and returns the exit status
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -59,7 +59,9 @@ def main(args: Sequence[str]) -> int:
         problem = _no_command(name)
         if problem is None:
             return standalone(top, before, script)
-        click.echo(f"Error: {problem}", err=True)
+        from sema_runtime.support.visible import tell
+
+        tell(f"Error: {problem}")
         return 2
     if at:
         status = standalone(top, [*before[:at], "--setup-only"])
@@ -162,8 +164,7 @@ def top(context: click.Context, /, file: str | None, expression: str | None, sho
         raise click.UsageError("FILE, --eval and --print exclude each other")
     problem = set_up(options)
     if problem is not None:
-        click.echo(f"Error: {problem}", err=True)
-        return 1
+        return failed(problem)
     if options["setup_only"]:
         return 0
     if file is not None and not options["loads"] and not options["interactive"]:

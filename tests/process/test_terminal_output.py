@@ -81,6 +81,27 @@ def test_a_file_name_and_a_source_line(tmp_path: Path) -> None:
     harmless(shown(tmp_path, "workflow", "run", name))
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("eval", "--memory", EVIL, "--expr", "1"),
+        ("eval", "--sandbox", EVIL, "--expr", "1"),
+        ("--sandbox", EVIL, "-e", "1"),
+        ("-e", "1", EVIL),
+        (f"--{EVIL}",),
+        ("workflow", EVIL),
+        ("workflow", "run", EVIL),
+        ("workflow", "run", "--bogus", EVIL),
+        ("workflow", "view", EVIL),
+        ("doc", EVIL),
+        ("usage", EVIL),
+    ],
+)
+def test_arguments_that_are_refused(tmp_path: Path, args: tuple[str, ...]) -> None:
+    """They may come from a script, which took them from a model or a server."""
+    harmless(shown(tmp_path, *args), "")
+
+
 def test_the_repl(tmp_path: Path) -> None:
     keys = f"(string->symbol {literal(EVIL)})\r(error {literal(EVIL)})\r,quit\r".encode()
     text = shown(tmp_path, "-q", keys=keys, TERM="dumb", SEMA_HOME=str(tmp_path))

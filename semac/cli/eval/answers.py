@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-from sema_runtime.support.visible import json_at_terminal
+from sema_runtime.support.visible import json_at_terminal, tell
 from semac.cli.eval.limits import Limits
 from semac.cli.eval.processes import finish, supervised
 from semac.cli.eval.supervisor import PATIENCE, Overrun, Watched, Worker, load_compiler
@@ -161,7 +161,7 @@ def plain(source: str, path: str, limits: Limits) -> int:
         return watched.collected["answer"][0] if watched.collected["answer"] else 1
     finally:
         watched.end()
-    print(f"Error: {message}", file=sys.stderr)
+    tell(f"Error: {message}")
     return 1
 
 

@@ -46,6 +46,7 @@ def view_command(
       sema workflow view latest --open
       sema workflow view --run-dir /var/lib/pipeline/runs -p 0 --open
     """
+    from sema_runtime.support.visible import tell
     from sema_runtime.values.errors import SemaError
     from sema_runtime.workflow.viewer.server import Viewer
 
@@ -55,13 +56,13 @@ def view_command(
         viewer = Viewer(Path(root), host, port, signing_key=_signing_key(key_file), actor=actor)
         viewer.start()
     except SemaError as error:
-        click.echo(f"sema workflow view: {error.message}", err=True)
+        tell(f"sema workflow view: {error.message}")
         return 1
     there = "" if Path(root).is_dir() else "  (no such folder yet)"
     click.echo(f"Sema workflow viewer:  {viewer.url if run is None else viewer.url_of(run)}\n  runs: {root}{there}")
     sys.stdout.flush()
     if not viewer.is_local:
-        click.echo(f"warning: everybody who can reach {host} can read these runs", err=True)
+        tell(f"warning: everybody who can reach {host} can read these runs")
     if open_it:
         viewer.open_browser(run)
     try:
