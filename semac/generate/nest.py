@@ -128,6 +128,9 @@ def has_trampoline(expr: Expr) -> bool:
     return False
 
 
+CHAINED = frozenset(("lt", "gt", "le", "ge"))  # `a < b < c`
+
+
 class Nest:
     def __init__(self) -> None:
         self.out: list[Let] = []
@@ -250,7 +253,14 @@ def foldable(op: Op) -> list[bool]:
     if type(op) is Python and PYTHON_OPS[op.kind].is_named:
         first = op.args[0]
         return [type(first) is Ref and type(first.var.op) is Read, *([True] * (len(op.args) - 1))]
+    if type(op) is Python and op.kind in CHAINED and len(op.args) > 2:
+        return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python doesn't compute them after a false
     return [True] * len(operands(op))
+
+
+def is_pure(value: Expr) -> bool:
+    op = value.var.op if type(value) is Ref else None
+    return not isinstance(op, Op) or op.rank == PURE
 
 
 def guarded_operands(op: Guarded) -> list[bool]:

@@ -40,6 +40,11 @@ PROGRAMS = {
         "(list (try (f #t) (catch e (:value e))) (try (f #f) (catch e (:value e))))",
         "(1 2)",
     ),
+    "a third operand of a comparison that fails before it": (
+        "(define seen '()) (define (g x) (set! seen (cons x seen)) (+ x 1))"
+        " (define (f a) (< 3 a (g a))) (list (f 1) seen)",
+        "(#f (1))",
+    ),
     "a guard that throws": (
         "(define (f v) (match v (a when (throw v) a) (_ 1))) (try (f 2) (catch e (:value e)))",
         "2",

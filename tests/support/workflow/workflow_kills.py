@@ -235,6 +235,7 @@ class Trials:
                 text = HEAD + PROGRAMS[name].replace("META", BUDGET if scoped else "{}")
                 self.units[name, scoped] = session, session.compile(text, "trial.sema", "program")
         os.environ["TRIAL_SERVER"] = f"{self.server.url}/v1"
+        os.environ["SEMA_USAGE"] = "off"  # trials are no business of the ledger of the user who runs them
         for module in NEEDED:
             import_module(module)
 
