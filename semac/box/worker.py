@@ -40,6 +40,14 @@ class Ended(BaseException):
         self.value = value
 
 
+class ToolError(SemaError):
+    """What a tool answered instead of a value. kind: "tool-error", or "validation-error" of arguments."""
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
 class Pipe:
     """Frames over a descriptor."""
 
@@ -186,7 +194,7 @@ class Runner:
             if "ended" in reply:
                 raise Ended(reply["ended"])
             if "error" in reply:
-                raise SemaError(f"tool/{name}: {reply['error']}")
+                raise ToolError(f"tool/{name}: {reply['error']}", str(reply.get("kind", "tool-error")))
             return decoded(reply["result"])
 
         return call
