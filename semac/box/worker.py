@@ -19,6 +19,7 @@ from sema_runtime.values.printer import pretty
 from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree
+from semac.box.guards import Bits
 from semac.box.profile import advice
 from semac.box.verdicts import entry, verdict
 from semac.ir.unit import Unit
@@ -122,6 +123,7 @@ class Runner:
         """The answer to a request {"source", "data", "tools", "limits"}."""
         limits: dict[str, int] = request["limits"]
         prints = Prints(limits)
+        Bits.most = limits["integer_bits"]
         output.sink = output.error_sink = prints
         answer: Answer
         started = time.perf_counter()
