@@ -21,6 +21,7 @@ from semac.analyze.analyzer import Analyzer, LateDefinition
 from semac.analyze.program import analyze_program
 from semac.analyze.scope import Scope
 from semac.ir import nodes as ir
+from semac.ir.identifiers import is_module_attribute
 from semac.ir.unit import Unit
 from semac.pipeline import macro_environment
 from semac.syntax.definitions import defined_names
@@ -144,6 +145,8 @@ def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
     for node in ir.walk(unit.tree):
         if type(node) is ir.Ref and node.var.is_global and node.var.name not in bound:
             name = node.var.name
+            if is_module_attribute(name):
+                continue
             if name not in hints:
                 hints[name] = for_unbound(name, program_names)
             place = places.of(name, node.span)

@@ -314,11 +314,19 @@ def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
 def _folded(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> Any:
     """The numbers combined from left to right, of whatever kinds; objects of Python decide themselves."""
     total = numbers[0]
-    _check_number(total)
+    if len(numbers) == 1:
+        _check_number(total)
     for number in numbers[1:]:
-        _check_number(number)
+        _check_operands(total, number)
         total = _arithmetic(operation, total, number)
     return total
+
+
+def _check_operands(left: Any, right: Any) -> None:
+    """Raises the error of the first operand that is no number, unless an object of Python is to decide about both."""
+    if not _is_foreign(left, right):
+        _check_number(left)
+        _check_number(right)
 
 
 def _check_number(value: Any) -> None:
@@ -341,9 +349,8 @@ def over(first: Any, second: Any, *rest: Any) -> Any:
         except OverflowError:  # an int is too large for a float
             pass
     total = first
-    _check_number(total)
     for number in (second, *rest):
-        _check_number(number)
+        _check_operands(total, number)
         if type(number) is int and not number:
             raise SemaError("/: division by zero", DIVISION_HINT)
         total = _arithmetic(divide, total, number)
