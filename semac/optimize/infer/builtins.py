@@ -34,7 +34,6 @@ from semac.types.lattice import (
     Type,
     atom,
     dict_of,
-    has_field,
     join,
     join_all,
     list_of,
@@ -276,8 +275,8 @@ def get(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if not args[0].only(DICT):
         return None
     key = op.args[1]
-    if args[0].shape is not None and type(key) is Lit and key.type.only(KEYWORD):
-        return field_of(args[0], key.value) if has_field(args[0], key.value) else default
+    if type(key) is Lit and key.type.only(KEYWORD):
+        return field_of(args[0], key.value, default)
     return join(args[0].value, default)
 
 
@@ -292,8 +291,8 @@ def assoc(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if subject.only(MAP) and subject.shape is not None:
         if all(type(key) is Lit and key.type.only(KEYWORD) for key in keys):
             fields = dict(subject.shape)
-            fields.update({key.value: type_ for key, type_ in zip(keys, args[2::2], strict=True)})  # type: ignore[union-attr]
-            return shape_of(fields)
+            written = {key.value: type_ for key, type_ in zip(keys, args[2::2], strict=True)}  # type: ignore[union-attr]
+            return shape_of({**fields, **written}, subject.optional.difference(written))
     key_type, value_type = subject.key, subject.value
     for index in range(1, len(args), 2):
         key_type, value_type = join(key_type, args[index]), join(value_type, args[index + 1])

@@ -38,7 +38,6 @@ from semac.types.lattice import (
     atom,
     dict_of,
     function_of,
-    has_field,
     join,
     limited,
     list_of,
@@ -237,7 +236,7 @@ class Flow:
     def keyword_get(self, subject: Type, key: Any) -> Type:
         maps = restrict(subject, DICT)
         if not subject.tags & OTHER and maps.only(MAP) and maps.shape is not None:
-            return field_of(maps, key) if has_field(maps, key) else atom(NIL)
+            return field_of(maps, key, atom(NIL))
         return self.looked_up(subject, NIL)
 
     def looked_up(self, subject: Type, default: int) -> Type:
