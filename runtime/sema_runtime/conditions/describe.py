@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.conditions.tracebacks import (
+    COMPREHENSIONS,
     Frame,
     innermost,
     is_ours,
@@ -18,6 +19,7 @@ from sema_runtime.values.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 
@@ -162,12 +164,27 @@ def unbound_hint(name: str, exc: BaseException) -> str | None:
 
 
 def program_names(exc: BaseException) -> list[str]:
-    """The Sema names of the globals of the compiled module that raised an error."""
+    """The Sema names of the variables of the function that raised an error, then of the globals of its module."""
     place = innermost(exc)
     frame = place[0] if place else None
     while frame is not None and sema_names(frame.f_code, frame.f_globals) is None:
         frame = frame.f_back
-    return global_names(frame.f_globals) if frame is not None else []
+    if frame is None:
+        return []
+    names = local_names(frame.f_code, frame.f_globals)
+    around = frame
+    while around.f_code.co_name in COMPREHENSIONS and around.f_back is not None:
+        around = around.f_back
+        names += local_names(around.f_code, frame.f_globals)
+    return [*names, *global_names(frame.f_globals)]
+
+
+def local_names(code: CodeType, namespace: dict[str, Any]) -> list[str]:
+    """The Sema names of a function's parameters and variables, and of those around it that it uses."""
+    table = namespace.get("__sema_names__", {})
+    names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    # `total_2` is a temporary, or a variable whose plain name stands here too
+    return [name_of_code(name, table) for name in names if name[0] not in "_." and not name[-1].isdigit()]
 
 
 def global_names(namespace: dict[str, Any]) -> list[str]:
