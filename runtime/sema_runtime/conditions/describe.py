@@ -171,11 +171,13 @@ def program_names(exc: BaseException) -> list[str]:
         frame = frame.f_back
     if frame is None:
         return []
-    names = local_names(frame.f_code, frame.f_globals)
-    around = frame
-    while around.f_code.co_name in COMPREHENSIONS and around.f_back is not None:
-        around = around.f_back
-        names += local_names(around.f_code, frame.f_globals)
+    names = []
+    trace = exc.__traceback__
+    while trace is not None:  # of the innermost function, and of comprehensions in it
+        if trace.tb_frame.f_globals is frame.f_globals:
+            code = trace.tb_frame.f_code
+            names = local_names(code, frame.f_globals) + (names if code.co_name in COMPREHENSIONS else [])
+        trace = trace.tb_next
     return [*names, *global_names(frame.f_globals)]
 
 
