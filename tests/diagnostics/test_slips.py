@@ -57,7 +57,7 @@ def test_brackets_are_placed_by_indentation(text: str, advice: str | None) -> No
     ("text", "near"),
     [
         ("(define (f) (let ((counter 1)) (+ countr 1)))", "counter"),
-        ("(define (f total) (map (fn (x) (+ x totl)) '(1)))", "total"),
+        ("(define (f total) (for-each (fn (x) (display x)) '()) (map (fn (x) (+ x totl)) '(1)))", "total"),
         ("(define (f total-price) (let loop ((index 0)) (if (= index 1) 1 (loop (+ indx 1)))))", "index"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sema_runtime.conditions.tracebacks import (
-    COMPREHENSIONS,
     Frame,
     innermost,
     is_ours,
@@ -171,12 +170,13 @@ def program_names(exc: BaseException) -> list[str]:
         frame = frame.f_back
     if frame is None:
         return []
-    names = []
+    names: list[str] = []
     trace = exc.__traceback__
-    while trace is not None:  # of the innermost function, and of comprehensions in it
-        if trace.tb_frame.f_globals is frame.f_globals:
-            code = trace.tb_frame.f_code
-            names = local_names(code, frame.f_globals) + (names if code.co_name in COMPREHENSIONS else [])
+    while trace is not None:  # of the innermost function, and of those around it
+        code = trace.tb_frame.f_code
+        if f"{frame.f_code.co_qualname}.".startswith(f"{code.co_qualname}."):
+            if trace.tb_frame.f_globals is frame.f_globals:
+                names = local_names(code, frame.f_globals) + names
         trace = trace.tb_next
     return [*names, *global_names(frame.f_globals)]
 
