@@ -26,6 +26,7 @@ from semac import sources
 from semac.fingerprint import digest
 from semac.imports import cache
 from semac.imports.archives import archive_has, archive_member, archive_of
+from semac.imports.tools import teach_tools
 from semac.sources import decode, read, read_file
 
 TYPE_CHECKING = False
@@ -56,18 +57,12 @@ def install(sets_hooks: bool = True) -> None:
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
         sys.meta_path.insert(at, SemaFinder())
-    when_loaded("inspect", _teach_inspect)
+    teach_tools()
     when_loaded("multiprocessing.spawn", _teach_spawn)
     if sets_hooks:
         from semac.diagnostics import tracebacks
 
         tracebacks.install()
-
-
-def _teach_inspect(inspect: ModuleType) -> None:
-    from semac.imports.source_text import teach_inspect
-
-    teach_inspect(inspect)
 
 
 def _teach_spawn(spawn: ModuleType) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from semac.imports.tools import teach_tools
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,3 +35,4 @@ class FirstImport:
 def prepare() -> None:
     """Makes .sema files importable in this process; costs nothing where none is imported."""
     sys.meta_path.insert(0, FirstImport())
+    teach_tools()
