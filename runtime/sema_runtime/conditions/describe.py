@@ -11,8 +11,9 @@ from sema_runtime.conditions.tracebacks import (
 )
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
+from sema_runtime.values.lazy_dicts import LazyDict
 from sema_runtime.values.lists import EMPTY, List
-from sema_runtime.values.maps import LazyDict, Map
+from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code, sema_names
 from sema_runtime.values.records import Record
 
