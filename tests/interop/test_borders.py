@@ -247,3 +247,13 @@ def test_a_map_that_was_read_gives_new_maps_their_own_entries() -> None:
         dict(m)
     changed = sema("(begin (define (f m) (assoc m :b 2)) f)")(m)
     assert dict(changed) == {"a": 1, "b": 2} and dict(m) == {"a": 1} == m.copy()
+
+
+def test_numbers_of_libraries_convert_and_print_as_numbers() -> None:
+    text = """(begin (py/import "numpy" :as np) (py/from "decimal" Decimal)
+      (define i (np.int64 3)) (define f (np.float32 2.5))
+      (list (int i) (float f) (int (Decimal "3.7")) (float (Decimal "0.5")) (str i f (np.float64 1))
+            (<= i 3) (< i 2)))"""
+    assert sema(text) == [3, 2.5, 3, 0.5, "32.51.0", True, False]
+    text = '(begin (py/import "numpy" :as np) (define (f a) (list (<= a 1) (>= a 1))) (f (np.arange 3)))'
+    assert [list(map(bool, answer)) for answer in sema(text)] == [[True, True, False], [False, True, True]]

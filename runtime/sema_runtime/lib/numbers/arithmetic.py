@@ -150,7 +150,7 @@ def le(a: Any, b: Any) -> Any:
         return not a > b
     if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return not a > b
-    return not _before(b, a)
+    return _answer(a <= b) if _is_foreign(a, b) else not _before(b, a)
 
 
 def ge(a: Any, b: Any) -> Any:
@@ -160,7 +160,7 @@ def ge(a: Any, b: Any) -> Any:
         return not a < b
     if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return not a < b
-    return not _before(a, b)
+    return _answer(a >= b) if _is_foreign(a, b) else not _before(a, b)
 
 
 def num_eq(a: Any, b: Any) -> bool:
@@ -212,8 +212,13 @@ def _before(a: Any, b: Any) -> Any:
     if NUMBERS[type(a)] and NUMBERS[type(b)]:
         _refuse_order()
     if _is_foreign(a, b):
-        return a < b
+        return _answer(a < b)
     raise SemaTypeError("comparable values", f"{type_name(a)} and {type_name(b)}")
+
+
+def _answer(result: Any) -> Any:
+    """What objects of Python say when they are compared: an array of truths, or a single one, which is #t or #f."""
+    return bool(result) if getattr(result, "shape", None) == () else result
 
 
 def _refuse_order() -> NoReturn:
