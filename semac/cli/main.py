@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
     "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
+    "run": ("semac.cli.run", "Run a file or, with -m, a module of Python or Sema, with the import hook."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
@@ -123,7 +124,7 @@ def run_command(name: str, args: list[str]) -> int:
 
 def shows_only(name: str, args: list[str]) -> bool:
     """Whether a command runs no program, so that all its output can be escaped."""
-    return name != "eval" and (name != "workflow" or args[:1] not in (["run"], ["view"]))
+    return name not in ("eval", "run") and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
 def _listing() -> str:

@@ -17,7 +17,7 @@ SIGKILL = 9
 
 
 def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes) -> None:
-    """memory: bytes of address space. layers: of probe.LAYERS, those to apply. Raises OSError where one can't be had."""
+    """memory: bytes of address space. layers: of probe.LAYERS, those to apply. Raises OSError without them."""
     keep_only(pipe)
     if os.getuid() == 0:
         os.setgroups([])
