@@ -26,6 +26,7 @@ THIRD_PARTY = {
     "semac/cli/ast.py": {"click"},
     "semac/cli/common.py": {"click"},
     "semac/cli/eval/command.py": {"click"},
+    "semac/cli/fmt.py": {"click"},
     "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
     "semac/cli/doctor.py": {"click"},
