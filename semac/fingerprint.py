@@ -67,13 +67,19 @@ def digest(data: bytes | memoryview) -> bytes:
 def switches() -> str:
     """What marks the files of code that the environment has the compiler make otherwise than usual; "" for none."""
     asked = [f"{name}={value}" for name in SWITCHES if (value := os.environ.get(name))]
-    plain = ("" if optimizes() else ".plain") + (".traced" if is_traced() else "")
+    plain = "" if optimizes() else ".plain"
+    plain += ".traced" if is_traced() else ".profiled" if is_profiled() else ""
     return f"{plain}.{digest(' '.join(asked).encode()).hex()}" if asked else plain
 
 
 def is_traced() -> bool:
     """Whether a debugger is at work: then each function has one body, in which it can stop."""
     return sys.gettrace() is not None or not DEBUGGERS.isdisjoint(sys.modules)
+
+
+def is_profiled() -> bool:
+    """Whether a profiler is at work: then calls of small functions stay calls, which it counts."""
+    return sys.getprofile() is not None
 
 
 def optimizes() -> bool:

@@ -65,7 +65,7 @@ class CompiledUnit:
                 # Python's view of `(3)`: the program reports it when run
                 warnings.simplefilter("ignore", SyntaxWarning)
                 compiled: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
-                module = with_places(compiled, self.unit.places)
+                module = with_places(compiled, self.unit.places, self.unit.sites)
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise

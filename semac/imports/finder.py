@@ -60,7 +60,7 @@ def install() -> None:
 
 
 def _teach_inspect(inspect: ModuleType) -> None:
-    from semac.diagnostics.source_text import teach_inspect
+    from semac.imports.source_text import teach_inspect
 
     teach_inspect(inspect)
 
