@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sema_runtime.form_layout import Atom, Break, Layout
 from semac.format.align import AlignedLayout, align_definitions
-from semac.format.tokens import BREAK, CLOSING, OPENING, REMARK, Token, end_of_shebang, tokens_of
+from semac.format.tokens import BREAK, CLOSING, OPENING, PREFIX, REMARK, Token, end_of_shebang, tokens_of
 from semac.format.tree import nodes_of
 from semac.process import deepen
 
@@ -72,10 +72,13 @@ def _regions(text: str, tokens: list[Token]) -> Iterator[Region]:
     depth = 0
     row = 0  # the offset of the line on which the current top-level forms begin
     start = -1  # of the region that is open
+    after_prefix = False  # whether the form of a prefix is still to come
     for token in tokens:
-        if token.kind == BREAK and depth == 0:
+        if token.kind == BREAK and depth == 0 and not after_prefix:
             row = token.start + 1
-        elif token.kind == OPENING:
+        if token.kind not in (BREAK, REMARK):
+            after_prefix = token.kind == PREFIX
+        if token.kind == OPENING:
             depth += 1
         elif token.kind == CLOSING:
             depth -= 1
@@ -84,7 +87,8 @@ def _regions(text: str, tokens: list[Token]) -> Iterator[Region]:
                 start = row
             else:
                 end = text.find("\n", token.start)
-                yield Region(start, len(text) if end < 0 else end)
-                start = -1
+                end = len(text) if end < 0 else end
+                yield Region(start, end)
+                start, row = -1, end + 1
     if start >= 0:
         yield Region(start, len(text))
