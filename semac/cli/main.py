@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
     "fmt": ("semac.cli.fmt", "Lay out source files."),
     "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
+    "nrepl": ("semac.cli.nrepl", "Start a server with which editors evaluate forms."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
@@ -123,7 +124,7 @@ def run_command(name: str, args: list[str]) -> int:
 
 def shows_only(name: str, args: list[str]) -> bool:
     """Whether a command runs no program, so that all its output can be escaped."""
-    return name != "eval" and (name != "workflow" or args[:1] not in (["run"], ["view"]))
+    return name not in ("eval", "nrepl") and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
 def _listing() -> str:

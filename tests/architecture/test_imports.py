@@ -27,6 +27,8 @@ THIRD_PARTY = {
     "semac/cli/common.py": {"click"},
     "semac/cli/eval/command.py": {"click"},
     "semac/cli/fmt.py": {"click"},
+    "semac/cli/nrepl.py": {"click"},
+    "semac/editors/pygments_lexer.py": {"pygments"},
     "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
     "semac/cli/doctor.py": {"click"},

@@ -1,0 +1,205 @@
+"""Runs the forms of all clients, one evaluation after the other, on the main thread."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from semac.nrepl.streams import InputLines, ReplyStream, RequestedInput
+from semac.session import Session
+
+Message = dict[str, Any]
+NAMESPACE = "user"
+HISTORY = ("*1", "*2", "*3", "*e")
+KEPT = 1000  # texts of evaluations, for errors in functions that they defined
+LAST_PLACE = 100_000  # a line or column beyond it counts as this
+SETTLES = 1.0  # seconds that a signal on its way may take
+
+
+class Client:
+    """A session of nREPL: its last values, and its input."""
+
+    def __init__(self) -> None:
+        self.id = str(uuid4())
+        self.history: dict[str, Any] = dict.fromkeys(HISTORY)
+        self.input = InputLines()
+
+
+class Job:
+    """An evaluation that waits or runs. reply: sends a message to the client; connection: where it came from."""
+
+    def __init__(
+        self,
+        client: Client,
+        message_id: str,
+        text: str,
+        file: str,
+        reply: Callable[[Message], None],
+        connection: object,
+    ) -> None:
+        self.client = client
+        self.message_id = message_id
+        self.text = text
+        self.file = file
+        self.reply = reply
+        self.connection = connection
+        self.quota = 0  # bytes of a printed value; 0 for all
+        self.pretty = False
+        self.interrupted = False
+
+
+class Evaluator:
+    """The queue of evaluations, and the environment that all of them share."""
+
+    def __init__(self) -> None:
+        self.session = Session(closed=False)
+        self.jobs: deque[Job] = deque()
+        self.current: Job | None = None
+        self.changed = threading.Condition()
+        self.stopping = False
+        self.count = 0
+        self.sources: dict[str, str] = {}  # the last texts, by file name or number
+
+    # From the threads of connections
+
+    def submit(self, job: Job) -> None:
+        with self.changed:
+            self.jobs.append(job)
+            self.changed.notify_all()
+
+    def interrupt(self, client: Client, message_id: str | None) -> str:
+        """Stops an evaluation of a client: the one of that id, or the first. Returns a status, empty for success."""
+        with self.changed:
+            job = self.current
+            if job is not None and job.client is client and message_id in (None, job.message_id):
+                self._stop(job)
+                return ""
+            waiting = [job for job in self.jobs if job.client is client]
+            wanted = [job for job in waiting if message_id in (None, job.message_id)]
+            if wanted:
+                self.jobs.remove(wanted[0])
+                wanted[0].reply({"status": ["done", "interrupted"]})
+                return ""
+            busy = waiting or (job is not None and job.client is client)
+            return "interrupt-id-mismatch" if busy and message_id is not None else "session-idle"
+
+    def drop(self, is_gone: Callable[[Job], bool]) -> None:
+        """Removes the evaluations that nobody waits for any more, and stops the one that runs."""
+        with self.changed:
+            self.jobs = deque(job for job in self.jobs if not is_gone(job))
+            if self.current is not None and is_gone(self.current):
+                self._stop(self.current)
+
+    def _stop(self, job: Job) -> None:
+        if not job.interrupted:
+            job.interrupted = True
+            os.kill(os.getpid(), signal.SIGINT)
+
+    # On the main thread
+
+    def run(self) -> None:
+        """Runs evaluations until Ctrl-C."""
+        while not self.stopping:
+            with self.changed:
+                while not self.jobs:
+                    self.changed.wait()
+                job = self.current = self.jobs.popleft()
+            self.evaluate(job)
+
+    def evaluate(self, job: Job) -> None:
+        """Runs one evaluation and answers. Raises KeyboardInterrupt after Ctrl-C at the server's terminal."""
+        finished: list[Message] = []
+        by_hand = False
+        streams = sys.stdin, sys.stdout, sys.stderr
+        out, err = (ReplyStream(_sender(job, name)) for name in ("out", "err"))
+        try:
+            sys.stdout, sys.stderr = out, err
+            sys.stdin = RequestedInput(
+                job.client.input, lambda: job.reply({"status": ["need-input"]}), lambda: job.interrupted
+            )
+            finished = self.outcome(job, err)
+        except KeyboardInterrupt:
+            by_hand = not job.interrupted
+            finished = [{"status": ["interrupted"]}]
+        finally:
+            settled = self.settle(job, bool(finished) and finished[0].get("status") == ["interrupted"])
+            sys.stdin, sys.stdout, sys.stderr = streams
+            out.flush()
+            err.flush()
+            for message in finished if settled else [*finished, {"status": ["interrupted"]}]:
+                job.reply(message)
+            job.reply({"status": ["done"]})
+        if by_hand:
+            raise KeyboardInterrupt
+
+    def settle(self, job: Job, caught: bool) -> bool:
+        """Ends an evaluation. An interrupt that came too late arrives here; False if one did."""
+        late = False
+        try:
+            with self.changed:
+                self.current = None
+            if job.interrupted and not caught:
+                threading.Event().wait(SETTLES)
+        except KeyboardInterrupt:
+            late = True
+            self.current = None
+        return not late
+
+    def outcome(self, job: Job, err: ReplyStream) -> list[Message]:
+        """The messages with the value, or with the error."""
+        from sema_runtime.values.printer import pretty, to_text
+
+        session, history = self.session, job.client.history
+        self.count += 1
+        file = job.file or f"<nrepl {self.count}>"
+        self.sources.pop(file, None)
+        self.sources[file] = job.text
+        if len(self.sources) > KEPT:
+            del self.sources[next(iter(self.sources))]
+        for name, value in history.items():
+            session.bind(name, value)
+        try:
+            value = session.run(job.text, file)
+            printed = (pretty if job.pretty else to_text)(value)
+        except KeyboardInterrupt:
+            raise
+        except SystemExit:
+            if self.stopping:
+                raise
+            err.write("Error: exit is ignored here; end the server with Ctrl-C\n")
+            return [{"ex": "exit", "root-ex": "exit", "ns": NAMESPACE, "status": ["eval-error"]}]
+        except BaseException as error:
+            return self.failure(job, error, file, err)
+        history.update({"*1": value, "*2": history["*1"], "*3": history["*2"]})
+        answer: Message = {"value": printed, "ns": NAMESPACE}
+        if 0 < job.quota < len(printed.encode()):
+            answer["value"] = printed.encode()[: job.quota].decode(errors="ignore")
+            answer["status"] = ["nrepl.middleware.print/truncated"]
+            answer["nrepl.middleware.print/truncated-keys"] = ["value"]
+        return [answer]
+
+    def failure(self, job: Job, error: BaseException, file: str, err: ReplyStream) -> list[Message]:
+        """Writes an error as the REPL shows it, and keeps its message as `*e`."""
+        from sema_runtime.conditions.describe import describe
+        from semac.diagnostics.render import render, restore_terminal
+
+        restore_terminal()
+        err.write(render(error, file, self.sources) + "\n")
+        message = describe(error).message
+        job.client.history["*e"] = message
+        return [{"ex": message, "root-ex": message, "ns": NAMESPACE, "status": ["eval-error"]}]
+
+
+def _sender(job: Job, name: str) -> Callable[[str], None]:
+    return lambda text: job.reply({name: text})
+
+
+def placed(text: str, line: int, col: int) -> str:
+    """The text behind as many line breaks and blanks as put it at a line and column, both from 1."""
+    return "\n" * (min(line, LAST_PLACE) - 1) + " " * (min(col, LAST_PLACE) - 1) + text
