@@ -178,6 +178,12 @@ def _is_group(node: Node, *openings: str) -> bool:
     return isinstance(node, Group) and node.opening in openings
 
 
+def _has_rows(group: Group) -> bool:
+    """Whether there is a line break between two forms of a group."""
+    forms = [index for index, child in enumerate(group.children) if not isinstance(child, Break)]
+    return len(forms) > 1 and forms[-1] - forms[0] >= len(forms)
+
+
 class TooLong(Exception):
     """Text that must stay on one line needs several."""
 
@@ -345,8 +351,9 @@ class Layout:
         """The author's rows, or as many bytes a line as fit. The first row counts as if it began at column."""
         rows: list[list[str]] = [[]]
         at = column
+        by_author = _has_rows(group)
         for child in group.children:
-            full = isinstance(child, Break) if group.loose else at + 1 + child.size > self.width
+            full = isinstance(child, Break) if by_author else at + 1 + child.size > self.width
             if full and rows[-1]:
                 rows.append([])
                 at = column

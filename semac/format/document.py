@@ -76,7 +76,7 @@ def _regions(text: str, tokens: list[Token]) -> Iterator[Region]:
     for token in tokens:
         if token.kind == BREAK and depth == 0 and not after_prefix:
             row = token.start + 1
-        if token.kind not in (BREAK, REMARK):
+        if token.kind != BREAK:
             after_prefix = token.kind == PREFIX
         if token.kind == OPENING:
             depth += 1

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+from sema_runtime.values.atoms import symbol
 from semac.nrepl.streams import InputLines, ReplyStream, RequestedInput
 from semac.session import Session
 
@@ -59,6 +60,7 @@ class Evaluator:
 
     def __init__(self) -> None:
         self.session = Session(closed=False)
+        self.session.bind("*ns*", symbol(NAMESPACE))  # editors for Clojure ask for it when they connect
         self.jobs: deque[Job] = deque()
         self.current: Job | None = None
         self.changed = threading.Condition()

@@ -195,6 +195,14 @@ def test_a_long_value_is_cut_on_request(server: Server) -> None:
     assert reply["status"] == ["nrepl.middleware.print/truncated"]
 
 
+def test_what_calva_sends_first(server: Server) -> None:
+    replies = Bare(server).ask(op="eval", code="*ns*", id="1")
+    assert [(reply.get("ns"), reply.get("value"), reply.get("status")) for reply in replies] == [
+        ("user", "user", None),
+        (None, None, ["done"]),
+    ]
+
+
 def test_requests_that_make_no_sense_are_refused(server: Server) -> None:
     client = Bare(server)
     assert client.ask(op="dance")[0]["status"] == ["done", "error", "unknown-op"]
