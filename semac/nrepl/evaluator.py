@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from semac.session import Session
 Message = dict[str, Any]
 NAMESPACE = "user"
 HISTORY = ("*1", "*2", "*3", "*e")
+INTERRUPTED: list[Message] = [{"status": ["interrupted"]}]
 KEPT = 1000  # texts of evaluations, for errors in functions that they defined
 LAST_PLACE = 100_000  # a line or column beyond it counts as this
 SETTLES = 1.0  # seconds that a signal on its way may take
@@ -53,6 +55,14 @@ class Job:
         self.quota = 0  # bytes of a printed value; 0 for all
         self.pretty = False
         self.interrupted = False
+        self.out = ReplyStream(lambda text: reply({"out": text}))
+        self.err = ReplyStream(lambda text: reply({"err": text}))
+
+    @property
+    def streams(self) -> tuple[Any, Any, Any]:
+        """Standard input, output and errors of the evaluation."""
+        need = partial(self.reply, {"status": ["need-input"]})
+        return RequestedInput(self.client.input, need, lambda: self.interrupted), self.out, self.err
 
 
 class Evaluator:
@@ -106,54 +116,58 @@ class Evaluator:
     # On the main thread
 
     def run(self) -> None:
-        """Runs evaluations until Ctrl-C."""
-        while not self.stopping:
-            with self.changed:
-                while not self.jobs:
-                    self.changed.wait()
-                job = self.current = self.jobs.popleft()
-            self.evaluate(job)
-
-    def evaluate(self, job: Job) -> None:
-        """Runs one evaluation and answers. Raises KeyboardInterrupt after Ctrl-C at the server's terminal."""
-        finished: list[Message] = []
-        by_hand = False
+        """Runs evaluations until Ctrl-C or SIGTERM. Raises KeyboardInterrupt or SystemExit."""
         streams = sys.stdin, sys.stdout, sys.stderr
-        out, err = (ReplyStream(_sender(job, name)) for name in ("out", "err"))
+        while True:
+            try:
+                self.step()
+            finally:
+                sys.stdin, sys.stdout, sys.stderr = streams
+
+    def step(self) -> None:
+        """Waits for an evaluation, runs it and answers. An interrupt may come at any point of it."""
+        answers = INTERRUPTED
+        end: BaseException | None = None  # of the server
         try:
-            sys.stdout, sys.stderr = out, err
-            sys.stdin = RequestedInput(
-                job.client.input, lambda: job.reply({"status": ["need-input"]}), lambda: job.interrupted
-            )
-            finished = self.outcome(job, err)
-        except KeyboardInterrupt:
-            by_hand = not job.interrupted
-            finished = [{"status": ["interrupted"]}]
-        finally:
-            settled = self.settle(job, bool(finished) and finished[0].get("status") == ["interrupted"])
-            sys.stdin, sys.stdout, sys.stderr = streams
-            out.flush()
-            err.flush()
-            for message in finished if settled else [*finished, {"status": ["interrupted"]}]:
-                job.reply(message)
-            job.reply({"status": ["done"]})
-        if by_hand:
-            raise KeyboardInterrupt
+            job = self.next_job()
+            sys.stdin, sys.stdout, sys.stderr = job.streams
+            answers = self.outcome(job)
+        except (KeyboardInterrupt, SystemExit) as error:
+            end = error
+        if self.current is None:
+            raise end or KeyboardInterrupt
+        job = self.current
+        if job.interrupted and isinstance(end, KeyboardInterrupt):
+            end = None
+        if not self.settle(job, answers is INTERRUPTED):
+            answers = [*answers, *INTERRUPTED]
+        job.out.flush()
+        job.err.flush()
+        for message in [*answers, {"status": ["done"]}]:
+            job.reply(message)
+        if end is not None:
+            raise end
+
+    def next_job(self) -> Job:
+        with self.changed:
+            while not self.jobs:
+                self.changed.wait()
+            job = self.current = self.jobs.popleft()
+        return job
 
     def settle(self, job: Job, caught: bool) -> bool:
         """Ends an evaluation. An interrupt that came too late arrives here; False if one did."""
-        late = False
         try:
             with self.changed:
                 self.current = None
             if job.interrupted and not caught:
                 threading.Event().wait(SETTLES)
         except KeyboardInterrupt:
-            late = True
             self.current = None
-        return not late
+            return False
+        return True
 
-    def outcome(self, job: Job, err: ReplyStream) -> list[Message]:
+    def outcome(self, job: Job) -> list[Message]:
         """The messages with the value, or with the error."""
         from sema_runtime.values.printer import pretty, to_text
 
@@ -174,10 +188,10 @@ class Evaluator:
         except SystemExit:
             if self.stopping:
                 raise
-            err.write("Error: exit is ignored here; end the server with Ctrl-C\n")
+            job.err.write("Error: exit is ignored here; end the server with Ctrl-C\n")
             return [{"ex": "exit", "root-ex": "exit", "ns": NAMESPACE, "status": ["eval-error"]}]
         except BaseException as error:
-            return self.failure(job, error, file, err)
+            return self.failure(job, error, file)
         history.update({"*1": value, "*2": history["*1"], "*3": history["*2"]})
         answer: Message = {"value": printed, "ns": NAMESPACE}
         if 0 < job.quota < len(printed.encode()):
@@ -186,20 +200,16 @@ class Evaluator:
             answer["nrepl.middleware.print/truncated-keys"] = ["value"]
         return [answer]
 
-    def failure(self, job: Job, error: BaseException, file: str, err: ReplyStream) -> list[Message]:
+    def failure(self, job: Job, error: BaseException, file: str) -> list[Message]:
         """Writes an error as the REPL shows it, and keeps its message as `*e`."""
         from sema_runtime.conditions.describe import describe
         from semac.diagnostics.render import render, restore_terminal
 
         restore_terminal()
-        err.write(render(error, file, self.sources) + "\n")
+        job.err.write(render(error, file, self.sources) + "\n")
         message = describe(error).message
         job.client.history["*e"] = message
         return [{"ex": message, "root-ex": message, "ns": NAMESPACE, "status": ["eval-error"]}]
-
-
-def _sender(job: Job, name: str) -> Callable[[str], None]:
-    return lambda text: job.reply({name: text})
 
 
 def placed(text: str, line: int, col: int) -> str:

@@ -158,6 +158,21 @@ def test_an_interrupt_stops_the_evaluation_and_no_other(server: Server, code: st
     assert client.ask(op="interrupt", session=session)[0]["status"] == ["done", "session-idle"]
 
 
+def test_an_interrupt_at_any_moment_leaves_the_server_alive(server: Server) -> None:
+    client = Bare(server)
+    (reply,) = client.ask(op="clone")
+    session = reply["new-session"]
+    for _ in range(100):
+        client.send(op="eval", id="a", session=session, code="(+ 1 2)")
+        client.send(op="interrupt", id="b", session=session)
+        done: set[str] = set()
+        while done != {"a", "b"}:
+            message = client.decoder.message()
+            if "done" in message.get("status", ()):
+                done.add(message["id"])
+    assert client.value("(+ 20 22)", session=session) == "42"
+
+
 def test_waiting_evaluations_can_be_cancelled(server: Server) -> None:
     client = Bare(server)
     (reply,) = client.ask(op="clone")
