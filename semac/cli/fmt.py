@@ -110,8 +110,8 @@ def _report(outcomes: Iterable[Outcome], mode: str, check: bool) -> int:
             changed += 1
             for line in difference(outcome) if mode == "diff" else [each.format(outcome.name)]:
                 print(line)
-    if changed:
-        print("\n" + at_end.format(changed=changed, unchanged=parsed - changed, parsed=parsed))
+    if changed or mode == "diff":
+        print("\n" * bool(changed) + at_end.format(changed=changed, unchanged=parsed - changed, parsed=parsed))
     elif parsed:
         print(f"{parsed} file(s) already formatted")
     if errors:
@@ -134,7 +134,7 @@ def _as_json(outcomes: Iterable[Outcome], check: bool) -> int:
             }
         if outcome.name == STDIN:
             report = {key: value for key, value in report.items() if key not in ("changed", "file")}
-        print(json.dumps(report, ensure_ascii=False, sort_keys=True))
+        print(json.dumps(report, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
         if outcome.error or (check and outcome.changed):
             status = 1
     return status

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from errno import EEXIST
 from fnmatch import fnmatchcase
 from glob import glob
 from typing import NamedTuple
@@ -52,8 +53,9 @@ def sources_below(folder: str) -> Iterator[str]:
     for current, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            if name.endswith(".sema"):
-                yield os.path.normpath(os.path.join(current, name))
+            path = os.path.normpath(os.path.join(current, name))
+            if name.endswith(".sema") and os.path.isfile(path):
+                yield path
 
 
 def is_ignored(name: str, ignore: Sequence[str]) -> bool:
@@ -69,7 +71,9 @@ def is_ignored(name: str, ignore: Sequence[str]) -> bool:
 
 
 def formatted_file(name: str, style: Style) -> Outcome:
-    """Reads and formats a file, and writes nothing. Raises OSError."""
+    """Reads and formats a regular file, and writes nothing. Raises OSError."""
+    if not os.path.isfile(name) and os.path.exists(name):
+        raise FileExistsError(EEXIST, "it is a device or a pipe, not a regular file; use - for stdin", name)
     with open(name, "rb") as file:
         return formatted_bytes(file.read(), name, style)
 

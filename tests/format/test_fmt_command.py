@@ -57,6 +57,7 @@ def test_diff_shows_lines_and_changes_nothing(folder: Path) -> None:
         *("@@ -6 +6 @@", "-(c   d)", "+(c d)", "", "1 file(s) would change, 1 file(s) checked"),
     ]
     assert fmt(folder, "--diff", "--check", "long.sema").returncode == 1
+    assert fmt(folder, "--diff", "tidy.sema").stdout == "0 file(s) would change, 1 file(s) checked\n"
 
 
 def test_json_has_an_object_a_file(folder: Path) -> None:
@@ -72,7 +73,7 @@ def test_json_has_an_object_a_file(folder: Path) -> None:
     assert fmt(folder, "--json", "loose.sema").returncode == 0
     assert fmt(folder, "--json", "--check", "loose.sema").returncode == 1
     done = fmt(folder, "--json", "-", stdin=LOOSE.encode())
-    assert done.stdout == '{"formatted": true, "source": "(a b)\\n"}\n'
+    assert done.stdout == '{"formatted":true,"source":"(a b)\\n"}\n'
 
 
 def test_stdin_goes_to_stdout(folder: Path) -> None:
@@ -96,6 +97,18 @@ def test_files_that_fail_are_named_and_the_others_formatted(folder: Path) -> Non
         *("Error formatting missing.sema: No such file or directory", "3 error(s)"),
     ]
     assert (folder / "broken.sema").read_text() == '(a "b'
+
+
+def test_pipes_and_dangling_links_are_no_files(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.sema")
+    (folder / "dangling.sema").symlink_to("nothing")
+    assert fmt(folder, "--check").stdout.endswith("\n1 file(s) would be reformatted, 2 file(s) checked\n")
+    done = fmt(folder, "pipe.sema", "dangling.sema")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        "Error formatting pipe.sema: it is a device or a pipe, not a regular file; use - for stdin",
+        *("Error formatting dangling.sema: No such file or directory", "2 error(s)"),
+    ]
 
 
 def test_links_modes_and_marks_stay(folder: Path) -> None:
