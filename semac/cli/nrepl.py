@@ -31,7 +31,8 @@ def nrepl_command(port: int, host: str, no_port_file: bool) -> int:
     """Start an nREPL server, for Calva, CIDER, Conjure and other editors.
 
     The port is printed and written to .nrepl-port in the current folder, where editors look for it. Ctrl-C ends the
-    server. Whoever reaches the port runs programs as you; put --sandbox before the command to deny capabilities.
+    server. Any program that reaches the port can run code as you; put --sandbox before the command to deny
+    capabilities.
     """
     from semac.nrepl.server import Server
 

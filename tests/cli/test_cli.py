@@ -203,8 +203,8 @@ def test_a_closed_pipe_ends_the_program_quietly() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *("ast", "cassette", "cassette list", "check", "compile", "doctor", "eval", "mcp", "mcp login", "usage"),
-        *("workflow run", "workflow check", "workflow list", "workflow approve"),
+        *("ast", "cassette", "cassette list", "check", "compile", "doctor", "eval", "fmt", "mcp", "mcp login", "nrepl"),
+        *("usage", "workflow run", "workflow check", "workflow list", "workflow approve"),
     ],
 )
 def test_help_of_a_command_says_what_is_typed(command: str) -> None:
