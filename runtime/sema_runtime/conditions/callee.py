@@ -93,7 +93,7 @@ def _depths(instructions: list[dis.Instruction], last: int, handlers: Any) -> li
 def _loaded(instruction: dis.Instruction, frame: FrameType, which: int) -> tuple[bool, Any]:
     """The value that an instruction loads; which: the one of two, where a single instruction loads two variables."""
     name = instruction.argval
-    if instruction.opname == "LOAD_CONST":
+    if instruction.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
         return True, name
     if instruction.opname.endswith(FUSED) and type(name) is tuple:  # Python 3.13 loads and stores in pairs
         name = name[which]
@@ -105,3 +105,11 @@ def _loaded(instruction: dis.Instruction, frame: FrameType, which: int) -> tuple
             if name in scope:
                 return True, scope[name]
     return NOTHING
+
+
+def operator_at(frame: FrameType, lasti: int) -> str:
+    """The binary operator of Python at an instruction, such as `%`; "" for any other instruction."""
+    for instruction in dis.get_instructions(frame.f_code):
+        if instruction.offset == lasti and instruction.opname == "BINARY_OP":
+            return instruction.argrepr.removesuffix("=")
+    return ""
