@@ -9,7 +9,7 @@ from typing import Any
 
 from sema_runtime.conditions.sites import MARK
 from semac.ir.identifiers import PREDEFINED
-from semac.ir.sites import SiteSpan
+from semac.syntax.spans import SiteSpan
 
 Loc = dict[str, Any]
 LOAD, STORE = ast.Load(), ast.Store()

@@ -34,6 +34,8 @@ def mangle(name: str) -> str:
     text = plain if plain.isascii() and plain.isidentifier() else _spelled(name)
     if text.startswith("__") or text in KEYWORDS or not text.strip("_"):
         text += "_"
+        if text.startswith("__") and text.endswith("__") and text.strip("_"):
+            text = text.rstrip("_") + "___"  # not one of the names that mean something to Python
     return text
 
 

@@ -6,14 +6,6 @@ from typing import Any
 
 from sema_runtime.conditions.sites import Site
 from semac.ir.nodes import Var
-from semac.syntax.spans import Span
-
-
-class SiteSpan(Span):
-    """Where a form of a called function stands, as part of the code at a site."""
-
-    __slots__ = ("site",)
-    site: int
 
 
 class Sites:
@@ -30,15 +22,6 @@ class Sites:
         """The site for what was at a site of a function whose code now stands at the outer site."""
         function, line, col, own = self.calls[number - 1]
         return self._number((function, line, col, self.inside(own, outer) if own else outer))
-
-    def span(self, span: Any, outer: int) -> Any:
-        """The span of a form of a function whose code now stands at the outer site."""
-        if span is None:
-            return None
-        marked = SiteSpan(span.line, span.col, span.end_line, span.end_col, span.children)
-        marked.is_written = span.is_written
-        marked.site = self.inside(span.site, outer) if type(span) is SiteSpan else outer
-        return marked
 
     def _number(self, call: tuple[Var, int, int, int]) -> int:
         known = self.numbers.get(call)

@@ -43,6 +43,7 @@ from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.versions.copies import Copier
+from semac.syntax.spans import SiteSpan
 
 ALWAYS, OFTEN = 4, 16  # operations of functions that are small enough anywhere, and where code runs often
 GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
@@ -182,8 +183,14 @@ class Splice(Copier):
     def new(self, part: Any) -> Any:
         made = super().new(part)
         if isinstance(made, Op | Result):
-            made.span = self.sites.span(part.span, self.site)
+            made.span = self.span(part.span)
         return made
+
+    def span(self, span: Any) -> Any:
+        """The span of a form of the function as part of the caller's code."""
+        if span is None:
+            return None
+        return SiteSpan(span, self.sites.inside(span.site, self.site) if type(span) is SiteSpan else self.site)
 
 
 def size_of(function: Function) -> int:
