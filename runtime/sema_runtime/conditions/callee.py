@@ -16,6 +16,7 @@ ENDS = frozenset(
     ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "RETURN_VALUE", "RERAISE", "RAISE_VARARGS")
 )
 BELOW_ARGUMENTS = 2 if sys.version_info >= (3, 13) else 1  # from there on a null stands between function and arguments
+ALWAYS_NAMED = sys.version_info >= (3, 14)  # `f(*args)` has a null where `f(*args, **named)` has the named arguments
 LEAVING = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "POP_", "NOP", "RESUME")
 FUSED = ("_LOAD_FAST", "_LOAD_FAST_BORROW")
 
@@ -50,7 +51,7 @@ def _pushed(code: CodeType, lasti: int) -> tuple[dis.Instruction, int, int] | No
         return None
     above = arguments = call.arg or 0  # values above the function
     if call.opname == "CALL_FUNCTION_EX":
-        above, arguments = 1 + (above & 1), 1
+        above, arguments = 2 if ALWAYS_NAMED else 1 + (above & 1), 1
     while index and instructions[index - 1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
         index -= 1  # they count as a part of the call
     depths = _depths(instructions, index, bytecode.exception_entries)
