@@ -250,9 +250,9 @@ def prelude() -> PreludeMacros:
     return prelude_macros(run_form)
 
 
-def run_form(form: Any, macros: dict[str, Macro]) -> Any:
+def run_form(form: Any, macros: dict[str, Macro], file: str) -> Any:
     """The value of a form where macro bodies run: it sees builtins and macros, but nothing that the program defines."""
-    unit = compile_forms(List([form]), "<macro>", "module", result=True, macros=macros)
+    unit = compile_forms(List([form]), file, "module", result=True, macros=macros)
     scope: dict[str, Any] = {"__name__": "__sema_macro__", "__sema_names__": {}}
     exec(unit.code, scope)
     return scope.pop(RESULT, None)

@@ -74,6 +74,6 @@ def reason(error: BaseException, is_running: bool) -> str:
         return "stack_exceeded"
     if any(word in message for word in ARITHMETIC):
         return "arithmetic_error"
-    if condition.kind in ("tool-error", "permission-denied"):
-        return "tool_error"
+    if condition.kind in ("tool-error", "validation-error"):
+        return condition.kind.replace("-", "_")
     return "runtime_error" if isinstance(condition, SemaError) else "internal_error"

@@ -19,6 +19,7 @@ from sema_runtime.values.printer import pretty
 from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree
+from semac.box.guards import Bits
 from semac.box.profile import advice
 from semac.box.verdicts import entry, verdict
 from semac.ir.unit import Unit
@@ -38,6 +39,14 @@ class Ended(BaseException):
         super().__init__()
         self.answer = answer
         self.value = value
+
+
+class ToolError(SemaError):
+    """What a tool answered instead of a value. kind: "tool-error", or "validation-error" of arguments."""
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class Pipe:
@@ -114,6 +123,7 @@ class Runner:
         """The answer to a request {"source", "data", "tools", "limits"}."""
         limits: dict[str, int] = request["limits"]
         prints = Prints(limits)
+        Bits.most = limits["integer_bits"]
         output.sink = output.error_sink = prints
         answer: Answer
         started = time.perf_counter()
@@ -186,7 +196,7 @@ class Runner:
             if "ended" in reply:
                 raise Ended(reply["ended"])
             if "error" in reply:
-                raise SemaError(f"tool/{name}: {reply['error']}")
+                raise ToolError(f"tool/{name}: {reply['error']}", str(reply.get("kind", "tool-error")))
             return decoded(reply["result"])
 
         return call

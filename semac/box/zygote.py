@@ -20,6 +20,7 @@ from sema_runtime.box.hardening import address_space, harden
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.probe import layers
 from semac.box import worker
+from semac.box.guards import guard_integers
 from semac.box.profile import MODULES
 from semac.process import deepen
 
@@ -86,6 +87,7 @@ def main() -> None:
     available = layers()
     deepen()
     load_everything()
+    guard_integers()
     warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -192,3 +192,11 @@ def test_descriptors_are_given_back(pool: Pool) -> None:
     for _ in range(20):
         pool.run("(+ 1 2)")
     assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+@pytest.mark.parametrize("source", ["(pow 2 1000001)", "(expt 10 100000000)", "(bit/shift-left 1 100000000000)"])
+def test_huge_powers_are_refused_before_they_are_computed(pool: Pool, source: str) -> None:
+    outcome = pool.run(source)
+    assert outcome.reason == "runtime_error" and "integer_bits" in (outcome.message or "")
+    assert outcome.duration_ms < 1_000
+    assert pool.run("(= (pow 2 1000) (bit/shift-left 1 1000))").value is True

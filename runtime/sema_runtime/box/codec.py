@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from datetime import date, time
+from enum import Enum
 from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
@@ -53,7 +58,25 @@ class Encoder:
             return {"k" if kind is Keyword else "s": value.name}
         if kind is Char:
             return {"c": value.value}
-        return {"x": _opaque(value)}
+        known = _as_data(value)
+        return self.encode(known[0], depth) if known else {"x": _opaque(value)}
+
+
+def _as_data(value: Any) -> tuple[Any] | None:
+    """What an object of the host holds, where it is one of data: models, dataclasses, enums, times, sets, mappings."""
+    if hasattr(value, "model_dump"):
+        return (value.model_dump(),)
+    if is_dataclass(value) and not isinstance(value, type):
+        return ({field.name: getattr(value, field.name) for field in fields(value)},)
+    if isinstance(value, Enum):
+        return (value.value,)
+    if isinstance(value, date | time):
+        return (value.isoformat(),)
+    if isinstance(value, AbstractSet):
+        return (list(value),)
+    if isinstance(value, Mapping):
+        return (dict(value.items()),)
+    return None
 
 
 def _host_key(key: Any) -> Any:

@@ -14,11 +14,10 @@ PIPE = 3  # the descriptor that is left
 NOBODY = 65534
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 SIGKILL = 9
-LAYERS = ("landlock", "seccomp")  # those that a kernel may lack
 
 
 def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes) -> None:
-    """memory: bytes beyond those in use. layers: of LAYERS, those to apply. Raises OSError where one can't be had."""
+    """memory: bytes of address space. layers: of probe.LAYERS, those to apply. Raises OSError without them."""
     keep_only(pipe)
     if os.getuid() == 0:
         os.setgroups([])

@@ -17,6 +17,7 @@ CEILINGS = {
     "output_entries": 100_000,
     "result_bytes": 16_000_000,
     "data_bytes": 64_000_000,
+    "integer_bits": 16_000_000,
     "tool_calls": 100_000,
 }
 
@@ -24,7 +25,8 @@ CEILINGS = {
 @dataclass(frozen=True)
 class Limits:
     """wall_ms: from the moment a program is handed to its process, compilation included. memory_mb: beyond what an idle
-    process uses. output: what it prints. result_bytes: of the printed value. tool_calls: in total."""
+    process uses. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers
+    and shifts make; products are bounded by time and memory. tool_calls: in total."""
 
     wall_ms: int = 5_000
     memory_mb: int = 256
@@ -33,6 +35,7 @@ class Limits:
     output_entries: int = 1_000
     result_bytes: int = 1_000_000
     data_bytes: int = 4_000_000
+    integer_bits: int = 1_000_000
     tool_calls: int = 256
 
     def __post_init__(self) -> None:

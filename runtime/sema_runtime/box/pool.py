@@ -11,7 +11,8 @@ from sema_runtime.box.codec import Encoder, to_frame
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.probe import Unprotected
-from sema_runtime.box.turns import Reply, Tools, Turn
+from sema_runtime.box.toolbox import Granted, grants
+from sema_runtime.box.turns import Reply, Turn
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
@@ -66,7 +67,7 @@ class Pool:
         self,
         source: str,
         data: Mapping[str, Any] | None = None,
-        tools: Tools | None = None,
+        tools: Granted | None = None,
         limits: Limits | None = None,
     ) -> Outcome:
         """The outcome of one program in a fresh state. data: its inputs `data/NAME`. tools: functions `tool/NAME`."""
@@ -111,7 +112,7 @@ class Session:
         self,
         pool: Pool,
         data: Mapping[str, Any] | None = None,
-        tools: Tools | None = None,
+        tools: Granted | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.pool = pool
@@ -120,12 +121,9 @@ class Session:
         size = len(to_frame(self.data))
         if size > self.limits.data_bytes:
             raise SemaError(f"box: the data take {size} bytes, limit data_bytes is {self.limits.data_bytes}")
-        self.tools = dict(tools or {})
+        self.tools = grants(tools)
         self.worker: Worker | None = None
         self.history: list[tuple[str, list[Reply]]] = []  # programs, and the replies that tools gave them
-        for name in self.tools:
-            if name in ("return", "fail"):
-                raise SemaError(f"box: a tool can't be called {name}")
 
     def __enter__(self) -> Session:
         return self

@@ -9,13 +9,15 @@ from collections.abc import Callable
 
 from sema_runtime.values.errors import SemaError
 
+LAYERS = ("landlock", "seccomp")  # those that a kernel may lack
+
 
 class Unprotected(SemaError):
     """The machine lacks a layer, and nobody has said that the box may do without it."""
 
 
 def layers() -> frozenset[str]:
-    """The layers of `hardening.LAYERS` that a process can have here, tried in a child."""
+    """The layers of LAYERS that a process can have here, tried in a child."""
     if not sys.platform.startswith("linux"):
         return frozenset()
     from sema_runtime.box import landlock, seccomp

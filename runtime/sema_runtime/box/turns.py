@@ -10,12 +10,12 @@ from typing import Any
 from sema_runtime.box.codec import Encoder, TooLarge, for_python
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome
+from sema_runtime.box.toolbox import Grant, Invalid
 from sema_runtime.box.workers import START_SECONDS, Died, Late, Worker
 from sema_runtime.values.errors import SemaError
 
 EXTRA_FRAME = 1 << 16  # bytes of an answer beyond its value and its output
 WIDEST = 12  # bytes of JSON for a character of text
-Tools = Mapping[str, Callable[..., Any]]
 Reply = dict[str, Any]
 
 
@@ -23,7 +23,12 @@ class Turn:
     """One program. data: encoded inputs. replay: replies of tools that are given instead of calling them."""
 
     def __init__(
-        self, source: str, data: dict[str, Any], tools: Tools, limits: Limits, replay: list[Reply] | None = None
+        self,
+        source: str,
+        data: dict[str, Any],
+        tools: Mapping[str, Grant],
+        limits: Limits,
+        replay: list[Reply] | None = None,
     ) -> None:
         self.source = source
         self.data = data
@@ -94,9 +99,11 @@ class Turn:
         call: dict[str, Any] = {"name": name, "args": {}, "error": None}
         try:
             call["args"] = keywords(name, [for_python(arg) for arg in args])
-            reply = {"result": Encoder().encode(tool(**call["args"]))}
+            reply = {"result": Encoder().encode(tool.call(call["args"]))}
         except TooLarge as problem:
             reply = {"error": f"its result can't be handed on: {problem.message}"}
+        except Invalid as problem:
+            reply = {"error": problem.message, "kind": "validation-error"}
         except SemaError as problem:
             reply = {"error": problem.message}
         except Exception as problem:  # a tool of the host: its trace is nobody's business in the box
@@ -146,7 +153,7 @@ def keywords(name: str, args: list[Any]) -> dict[str, Any]:
     else:
         pairs = [(None, None)]
     if not all(type(key) is str for key, _ in pairs):
-        raise SemaError(f"arguments have names: (tool/{name} {{:key value}}) or (tool/{name} :key value)")
+        raise Invalid(f"arguments have names: (tool/{name} {{:key value}}) or (tool/{name} :key value)")
     return {key.replace("-", "_"): value for key, value in pairs}
 
 

@@ -7,6 +7,7 @@ from sema_runtime.values import digits
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.numbers import COMPLEX, INT_LIMIT, NUMBERS, REALS, is_int64, shortest_text, to_float
 from sema_runtime.values.printer import to_text
+from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +106,12 @@ def _radix(function: str, radix: Any) -> int:
     return int(radix)
 
 
-@builtin("int", type="int|float|rational|str -> int", pure=True)
+def is_foreign(value: Any, method: str) -> bool:
+    """Whether a value is a number of a Python library, which says itself how it is converted."""
+    return hasattr(type(value), method) and type_name(value).startswith("python:")
+
+
+@builtin("int", type="int|float|rational|str|other -> int", pure=True)
 def int_(value: Any) -> int:
     """Converts a number, or the int written in a string, to an int; the fraction of a number is cut off.
 
@@ -125,12 +131,12 @@ def int_(value: Any) -> int:
         if number is None:
             raise SemaError(f"cannot convert '{value}' to int")
         return number
-    if REALS[kind]:
+    if REALS[kind] or is_foreign(value, "__int__"):
         return int(value)
     type_error("number or string", value)
 
 
-@builtin("float", type="int|float|rational|str -> float", pure=True)
+@builtin("float", type="int|float|rational|str|other -> float", pure=True)
 def float_(value: Any) -> float:
     """Converts a real number, or the number written in a string, to a float.
 
@@ -142,6 +148,8 @@ def float_(value: Any) -> float:
         if number is None:
             raise SemaError(f"cannot convert '{value}' to float")
         return number
+    if is_foreign(value, "__float__"):
+        return float(value)
     if not NUMBERS[type(value)]:
         type_error("number or string", value)
     if type(value) in COMPLEX:

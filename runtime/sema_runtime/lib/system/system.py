@@ -284,7 +284,7 @@ def sys_interner_stats() -> Map:
     """
     from sema_runtime.values import atoms
 
-    names = {*atoms._symbols, *atoms._keywords}
+    names = {*atoms.SYMBOLS, *atoms.KEYWORDS}
     return Map({keyword("count"): len(names), keyword("bytes"): sum(map(len, map(str.encode, names)))})
 
 
