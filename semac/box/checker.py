@@ -52,7 +52,7 @@ BUILTIN_NAMES = frozenset((
     "frozenset",
 ))  # fmt: skip
 CONSTRUCTOR = ("sema_runtime.values.records", "constructor")
-DUNDER = re.compile("__[^_].*[^_]__|__[^_]__")
+TAKEN = re.compile("__builtins__|__sema_[a-z_]*[a-z]__|__Box_[a-z]*[a-z]")
 PREDEFINED = frozenset(dir(builtins))
 HARMLESS = frozenset((
     "__slots__", "__sema_names__", "__sema_result__", "__sema_values__", "__sema_exports__", "__init__",
@@ -161,7 +161,12 @@ def check_name(name: str, own: frozenset[str]) -> None:
         raise Unsafe(f"a name {name}")
 
 
+def is_taken(name: str) -> bool:
+    """Whether a name with underscores around it means something to Python, or to the compiler."""
+    return name.startswith("__") and (name in PREDEFINED or TAKEN.fullmatch(name) is not None)
+
+
 def check_identifier(name: str) -> None:
     is_folded = not name.isascii() and unicodedata.normalize("NFKC", name) != name  # Python takes it for another
-    if is_folded or (DUNDER.fullmatch(name) and name not in HARMLESS):
+    if is_folded or (is_taken(name) and name not in HARMLESS):
         raise Unsafe(f"a name {name!r}")

@@ -27,7 +27,7 @@ from semac.session import Session
 
 FILE = "<program>"
 ATOMS = (Keyword, Symbol, Char)
-CATCHABLE = "__box_catchable__"
+CATCHABLE = "__Box_catchable"  # which no name of a program becomes
 MOST_FRAME = 1 << 30
 Answer = dict[str, Any]
 

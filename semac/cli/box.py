@@ -95,15 +95,23 @@ def refusal(name: Any, problem: str) -> dict[str, Any]:
 @commands.command("run")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--data", "data", multiple=True, metavar="NAME=@FILE", help="data/NAME: a JSON file, or JSON itself.")
+@click.option("--tools", "tools", multiple=True, metavar="FILE", help="A Sema file; its tools become tool/NAME.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")
 @limit_options
-def run(file: str, data: tuple[str, ...], as_json: bool, limits: tuple[str, ...], allow_missing_layers: bool) -> int:
-    """Run one program; print what it prints, then its value."""
+def run(
+    file: str,
+    data: tuple[str, ...],
+    tools: tuple[str, ...],
+    as_json: bool,
+    limits: tuple[str, ...],
+    allow_missing_layers: bool,
+) -> int:
+    """Run one program; print what it prints, then its value. Tools run in this process, with your rights."""
     from sema_runtime.support.visible import at_terminal, tell
 
     source = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     with opened(limits, allow_missing_layers) as pool:
-        outcome = pool.run(source, dict(map(named_data, data)))
+        outcome = pool.run(source, dict(map(named_data, data)), [tool for file in tools for tool in tools_of(file)])
     if as_json:
         print(json.dumps({**entry(outcome), "tool_calls": outcome.tool_calls}))
         return 0 if outcome.ok else 1
@@ -122,13 +130,15 @@ def run(file: str, data: tuple[str, ...], as_json: bool, limits: tuple[str, ...]
 
 @commands.command("repl")
 @click.option("--data", "data", multiple=True, metavar="NAME=@FILE", help="data/NAME: a JSON file, or JSON itself.")
+@click.option("--tools", "tools", multiple=True, metavar="FILE", help="A Sema file; its tools become tool/NAME.")
 @limit_options
-def repl(data: tuple[str, ...], limits: tuple[str, ...], allow_missing_layers: bool) -> int:
+def repl(data: tuple[str, ...], tools: tuple[str, ...], limits: tuple[str, ...], allow_missing_layers: bool) -> int:
     """Read programs line by line; definitions of those that succeed live on."""
     from sema_runtime.box import Session
     from sema_runtime.support.visible import at_terminal
 
-    with opened(limits, allow_missing_layers) as pool, Session(pool, dict(map(named_data, data))) as session:
+    granted = [tool for file in tools for tool in tools_of(file)]
+    with opened(limits, allow_missing_layers) as pool, Session(pool, dict(map(named_data, data)), granted) as session:
         while True:
             try:
                 source = input("box> ")
@@ -161,6 +171,25 @@ def opened(limits: tuple[str, ...], allow_missing_layers: bool) -> Pool:
 
     checked: Limits = parsed(limits)
     return Pool(checked, needs=frozenset() if allow_missing_layers else NEEDED)
+
+
+def tools_of(path: str) -> list[Any]:
+    """The tools that a Sema file defines with `deftool`. Raises SemaError."""
+    from sema_runtime.llm.tools.tool import Tool
+    from sema_runtime.values.errors import SemaError
+    from semac.session import Session
+    from semac.sources import decode, read
+
+    try:
+        text = decode(read(path), path)
+    except OSError as problem:
+        raise SemaError(f"--tools: {problem.strerror}: {path}") from None
+    session = Session(path, closed=False)
+    session.run(text)
+    found = {id(value): value for value in session.globals.values() if isinstance(value, Tool)}
+    if not found:
+        raise SemaError(f"--tools: {path} defines no tool", "write (deftool name ...) in it")
+    return list(found.values())
 
 
 def named_data(text: str) -> tuple[str, Any]:

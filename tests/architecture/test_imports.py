@@ -68,7 +68,11 @@ EFFECTFUL = {
     "compiler_bridge",
 }  # of the runtime, which the compiler doesn't load
 DOOR = "runtime/sema_runtime/compiler_bridge.py"  # the only way from the runtime to the compiler
-OUTPUT_CAPTURE = {"semac/cli/eval/worker.py", "semac/box/worker.py"}  # collect what programs print
+OUTPUT_CAPTURE = {
+    "semac/cli/eval/worker.py",
+    "semac/box/worker.py",
+    "semac/box/guards.py",
+}  # they collect what programs print, or stand in front of builtins
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
 DEPENDENCIES = {  # of single builtins: loaded when one of those is called
     *("asyncio", "bz2", "csv", "decimal", "fractions", "gzip", "hashlib", "http", "logging", "lzma", "multiprocessing"),

@@ -56,6 +56,19 @@ def test_a_program_with_data(tmp_path: Path) -> None:
     assert ran.returncode == 1 and "p.sema:2:1" in ran.stderr and "type_error" in ran.stderr
 
 
+def test_tools_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "tools.sema").write_text(
+        '(deftool double "Doubles." {:n {:type :number}} (lambda (n) (* 2 n)))\n'
+        '(deftool boom "Fails." {} (lambda () (error "no disk")))\n'
+    )
+    (tmp_path / "p.sema").write_text("(list (tool/double {:n 21}) (try (tool/boom) (catch e (:message e))))")
+    ran = box("run", str(tmp_path / "p.sema"), "--tools", str(tmp_path / "tools.sema"))
+    assert (ran.returncode, ran.stdout) == (0, '(42 "tool/boom: no disk")\n')
+    (tmp_path / "p.sema").write_text('(tool/double {:n "x"})')
+    ran = box("run", str(tmp_path / "p.sema"), "--tools", str(tmp_path / "tools.sema"))
+    assert "validation_error" in ran.stderr and "tool/double(n float)" in ran.stderr
+
+
 def test_turns_build_on_each_other() -> None:
     ran = box("repl", text="(define x 20)\n(+ x 1)\n(car x)\n(* x 2)\n")
     assert "21" in ran.stdout and "expected list" in ran.stdout and "40" in ran.stdout
