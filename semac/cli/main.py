@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
     "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
+    "test": ("semac.testing.command", "Run the tests in test_*.sema and test_*.py, with pytest."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
