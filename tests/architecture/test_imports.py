@@ -41,6 +41,8 @@ THIRD_PARTY = {
     "runtime/sema_runtime/telemetry/bridge.py": {"opentelemetry"},
     "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
     "semac/cli/usage.py": {"click"},
+    "semac/jupyter/kernel.py": {"ipykernel"},
+    "semac/jupyter/magic.py": {"IPython"},
     "semac/testing/plugin.py": {"pytest"},
     "semac/testing/reports.py": {"_pytest"},
     "runtime/sema_runtime/net/client.py": {"httpx"},
