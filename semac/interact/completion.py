@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.typenames import type_name
-from semac.docs.entries import lookup
 from semac.docs.special_forms import FORMS
 from semac.interact.forms import NAME, open_brackets
 from semac.session import Session
@@ -77,8 +77,9 @@ def kind_of(session: Session, name: str) -> str:
     value = session.globals.get(session.shared.global_name(name))
     if name in session.names and value is not None:
         return "function" if callable(value) else type_name(value)
-    entry = lookup(name)
-    return "" if entry is None else entry.kind
+    if name in FORMS:
+        return "special form"
+    return "function" if name in INDEX else "macro"
 
 
 def python_value(session: Session, dotted: str) -> Any:

@@ -82,3 +82,16 @@ def parameters(session: Session, code: Any) -> str:
     if code.co_flags & 0x04:
         shown += [".", name_of_code(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], table)]
     return " ".join(shown)
+
+
+def summary(session: Session, name: str) -> str:
+    """One line on a name: how it is called and the first sentence of its documentation; empty for an unknown name."""
+    from semac.docs.entries import lookup
+
+    if name in session.names or "." in name:
+        lines = (describe_name(session, name) or "").strip().split("\n")
+        return " — ".join(line.strip() for line in lines[:3] if line.strip())
+    entry = lookup(name)
+    if entry is None:
+        return ""
+    return f"{entry.signatures[0]} — {entry.summary}" if entry.signatures else entry.summary

@@ -41,6 +41,7 @@ THIRD_PARTY = {
     "runtime/sema_runtime/telemetry/bridge.py": {"opentelemetry"},
     "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
     "semac/cli/usage.py": {"click"},
+    "semac/cli/repl/prompt.py": {"prompt_toolkit"},
     "semac/jupyter/kernel.py": {"ipykernel"},
     "semac/jupyter/magic.py": {"IPython"},
     "semac/testing/plugin.py": {"pytest"},
