@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from types import FunctionType
 from typing import Any
 
@@ -26,7 +27,7 @@ class Session:
         self.filename = filename
         self.closed = closed
         self.macros: dict[str, Macro] = {}
-        fresh: dict[str, Any] = {"__name__": "__main__", "__file__": filename}
+        fresh: dict[str, Any] = {"__name__": "__main__", "__file__": filename, "__builtins__": builtins}  # for pdb
         self.globals = fresh if namespace is None else namespace
         self.globals["__sema_session__"] = self
         self.names: set[str] = set()

@@ -24,13 +24,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
     "fmt": ("semac.cli.fmt", "Lay out source files."),
+    "jupyter": ("semac.jupyter.install", "Install the kernel for Jupyter notebooks."),
     "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
+    "notebook": ("semac.jupyter.notebook", "Run, export and convert notebooks; open JupyterLab."),
     "nrepl": ("semac.cli.nrepl", "Start a server with which editors evaluate forms."),
     "run": ("semac.cli.run", "Run a file or, with -m, a module of Python or Sema, with the import hook."),
+    "test": ("semac.testing.command", "Run the tests in test_*.sema and test_*.py, with pytest."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("build", "completions", "dap", "disasm", "lsp", "notebook", "pkg", "update", "web")  # the reference's
+NOT_YET = ("build", "completions", "dap", "disasm", "lsp", "pkg", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}

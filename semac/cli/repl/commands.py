@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.support.visible import at_terminal, tell
-from sema_runtime.values.naming import name_of_code
 from sema_runtime.values.printer import pretty, to_text
-from sema_runtime.values.typenames import type_name
 
 if TYPE_CHECKING:
     from typing import Any, Protocol
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
         """What the commands use of the REPL."""
 
         session: Session
+        prompt: Any
 
         def evaluate(self, text: str) -> Any: ...
 
@@ -41,6 +40,8 @@ HELP = """\
 ,apropos PATTERN    names that contain PATTERN
 ,disasm EXPR        the Python code that EXPR is compiled to
 ,inspect EXPR       a value, printed in full
+,all                the last value, printed in full
+,keys vi|emacs      the keys of the editor
 *1 *2 *3            the last values, *e the last error"""
 
 
@@ -96,30 +97,26 @@ def _time(repl: Repl, text: str) -> None:
 
 
 def _doc(repl: Repl, name: str) -> None:
-    from semac.docs.entries import lookup
+    from semac.interact.documentation import describe_name
 
-    key = repl.session.shared.global_name(name)
-    if name in repl.session.names and key in repl.session.globals:
-        value = repl.session.globals[key]
-        code = getattr(value, "__code__", None)
-        if code is None:
-            print(at_terminal(f"  {name} : {type_name(value)} = {to_text(value)}"))
-        else:
-            print(f"  {name} : lambda ({_parameters(repl, code)})")
-        return
-    entry = lookup(name)
-    if entry is None:
+    text = describe_name(repl.session, name)
+    if text is None:
         tell(f"  not found: {name}")
     else:
-        print(at_terminal(entry.text()))
+        print(at_terminal(text))
 
 
-def _parameters(repl: Repl, code: Any) -> str:
-    table = repl.session.shared.shown
-    shown = [name_of_code(name, table) for name in code.co_varnames[: code.co_argcount]]
-    if code.co_flags & 0x04:
-        shown += [".", name_of_code(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], table)]
-    return " ".join(shown)
+def _all(repl: Repl) -> None:
+    print(at_terminal(pretty(repl.session.globals.get(repl.session.shared.global_name("*1")))))
+
+
+def _keys(repl: Repl, name: str) -> None:
+    if repl.prompt is None:
+        tell("  ,keys needs the prompt of semac[repl] (pip install 'semac[repl]')")
+    elif name not in ("vi", "emacs"):
+        tell("  ,keys vi or ,keys emacs")
+    else:
+        repl.prompt.use_keys(name)
 
 
 def _apropos(repl: Repl, pattern: str) -> None:
@@ -151,7 +148,9 @@ PLAIN: dict[str, Callable[[Repl], None]] = {
     "env": _env,
     "builtins": _builtins,
     "gc": _gc,
+    "all": _all,
 }
 WITH_ARGUMENT: dict[str, Callable[[Repl, str], None]] = {
     "type": _type, "time": _time, "doc": _doc, "apropos": _apropos, "disasm": _disasm, "inspect": _inspect,
+    "keys": _keys,
 }  # fmt: skip

@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.support.home import in_home
 from sema_runtime.support.visible import at_terminal
 from sema_runtime.values.atoms import Symbol
-from sema_runtime.values.errors import ReaderError, SemaError
+from sema_runtime.values.errors import ReaderError
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import pretty
+from semac.interact.forms import incomplete
 from semac.session import Session
 from semac.syntax.reader import read_program
+
+if TYPE_CHECKING:
+    from semac.cli.repl.prompt import Prompt
 
 PROMPT, CONTINUED = "sema> ", "  ... "
 LEAVE = {"quit", "exit", ":q", ",quit", ",exit", ",q"}
 MOST_HISTORY = 5000
+MOST_LINES, MOST_CHARACTERS = 200, 20_000  # of a value at a terminal
 
 
 class Leave(Exception):
@@ -35,11 +40,15 @@ class Repl:
         self.quiet = quiet or not self.terminal
         self.count = 0
         self.sources: dict[str, str] = {}
+        session.globals["__sema_texts__"] = self.sources
+        self.prompt: Prompt | None = None
         session.closed = False
 
     def run(self) -> int:
         """Runs until the end of input or a command to leave. Returns the exit status."""
         if self.terminal:
+            self.prompt = make_prompt(self)
+        if self.terminal and self.prompt is None:
             self.prepare_terminal()
         if not self.quiet:
             print(banner())
@@ -50,7 +59,7 @@ class Repl:
 
             return exit_status(exit_.code)
         finally:
-            if self.terminal:
+            if self.terminal and self.prompt is None:
                 self.save_history()
 
     def loop(self) -> int:
@@ -84,7 +93,7 @@ class Repl:
             line = standard_input().line("repl", limit=TOTAL_LIMIT).decode(errors="replace")
             return line.rstrip("\n") if line else None
         try:
-            return input(prompt)
+            return input(prompt) if self.prompt is None else self.prompt.read()
         except EOFError:
             print()
             return None
@@ -152,11 +161,20 @@ class Repl:
             self.session.bind(older, self.session.globals.get(self.session.shared.global_name(newer)))
         self.session.bind("*1", value)
         if value is not None:
-            print(at_terminal(pretty(value)))
+            print(self.shown(value))
         elif (name := defined_name(text)) is not None:
             if name in INDEX:
                 print(f"  warning: redefining builtin '{name}'")
             print(at_terminal(f"; defined {name}"))
+
+    def shown(self, value: Any) -> str:
+        """The printed value; at a terminal a long one is cut."""
+        text = at_terminal(pretty(value))
+        if not self.terminal:
+            return text
+        lines = text.split("\n")
+        cut = "\n".join(lines[:MOST_LINES])[:MOST_CHARACTERS]
+        return text if len(cut) == len(text) else f"{cut}\n… {len(text) - len(cut)} more characters, ,all prints all"
 
     # The terminal
 
@@ -194,10 +212,21 @@ class Repl:
 
     def names(self) -> list[str]:
         """Every name that is known here, sorted."""
-        from sema_runtime.conditions.hints import visible_names
-        from semac.docs.special_forms import FORMS
+        from semac.interact.completion import names
 
-        return sorted({*visible_names(self.session.names), *FORMS, *self.session.macros})
+        return names(self.session)
+
+
+def make_prompt(repl: Repl) -> Prompt | None:
+    """The prompt of prompt_toolkit; None where that is not installed, not wanted (SEMA_REPL=plain), or the terminal is
+    one that can't move its cursor."""
+    if os.environ.get("SEMA_REPL") == "plain" or os.environ.get("TERM", "") in ("", "dumb") or not sys.stdout.isatty():
+        return None
+    try:
+        from semac.cli.repl.prompt import Prompt
+    except ImportError:
+        return None
+    return Prompt(repl.session)
 
 
 def banner() -> str:
@@ -213,17 +242,6 @@ def banner() -> str:
 
 def history_file() -> str:
     return in_home("history.txt")
-
-
-def incomplete(text: str) -> bool:
-    """Whether the text ends within a form. An empty line after an unfinished f-string or the like ends it anyway."""
-    try:
-        read_program(text)
-    except ReaderError as error:
-        return error.message.startswith("unterminated") and not text.endswith("\n\n")
-    except SemaError:
-        return False
-    return False
 
 
 def defined_name(text: str) -> str | None:

@@ -104,7 +104,7 @@ def _write(text: str) -> None:
         sink.append(text)
         return
     sys.stdout.write(text)
-    if sys.stdout.line_buffering:  # a terminal: prompts and progress dots must show at once
+    if getattr(sys.stdout, "line_buffering", False):  # a terminal: prompts and progress dots must show at once
         sys.stdout.flush()
 
 

@@ -1,0 +1,1 @@
+"""What prompts and notebooks share: is a text complete, what completes a name, what documents it."""

@@ -1,0 +1,1 @@
+"""Tests in `.sema` files: the plugin of pytest, and `sema test`."""
