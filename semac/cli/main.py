@@ -185,9 +185,10 @@ def in_session(
     from sema_runtime.support.visible import at_terminal
     from sema_runtime.values.printer import pretty, to_text
     from semac.cli.exits import guarded
-    from semac.cli.running import look_beside, read_source
+    from semac.cli.running import find_sema_modules, look_beside, read_source
     from semac.session import Session
 
+    find_sema_modules()
     sys.argv = [file or "sema", *script]
     plain = file is None and expression is None and shown is None
     session = Session(file or "<input>", closed=not (options["loads"] or options["interactive"] or plain))

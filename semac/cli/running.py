@@ -6,7 +6,6 @@ import atexit
 import gc
 import os
 import sys
-from types import ModuleType
 
 from semac.cli.exits import guarded
 from semac.process import deepen, drain_tasks
@@ -55,7 +54,7 @@ def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
     look_beside(path)
     deepen()
     gc.set_threshold(*COLLECTOR)
-    module = ModuleType("__main__")  # the module that pickled functions and other processes look for
+    module = type(sys)("__main__")  # the module that pickled functions and other processes look for
     module.__file__ = path
     atexit.register(sys.modules.__setitem__, "__main__", sys.modules["__main__"])  # Python takes modules apart: 0.2 s
     sys.modules["__main__"] = module
@@ -68,7 +67,15 @@ def look_beside(path: str) -> None:
     from semac.imports.cache import sandboxed
 
     if not sandboxed():
+        sys.path[:1] = [os.path.dirname(os.path.realpath(path))]
+        find_sema_modules()
+
+
+def find_sema_modules() -> None:
+    """Has imports of Python find .sema files, but not in a sandbox."""
+    from semac.imports.cache import sandboxed
+
+    if not sandboxed():
         from semac.imports.on_demand import prepare
 
-        sys.path[:1] = [os.path.dirname(os.path.realpath(path))]
         prepare()

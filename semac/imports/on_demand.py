@@ -33,6 +33,7 @@ class FirstImport:
 
 
 def prepare() -> None:
-    """Makes .sema files importable in this process; costs nothing where none is imported."""
-    sys.meta_path.insert(0, FirstImport())
+    """Makes .sema files importable in this process; costs nothing where none is imported. Idempotent."""
+    if not any(type(finder).__name__ in ("FirstImport", "SemaFinder") for finder in sys.meta_path):
+        sys.meta_path.insert(0, FirstImport())
     teach_tools()

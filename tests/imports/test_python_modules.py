@@ -171,3 +171,16 @@ def test_two_files_for_one_place_are_refused(tmp_path: Path) -> None:
     done = subprocess.run([SEMA, "compile", "src", "-o", "out"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "would both be written to out/a.py" in done.stderr
     assert (tmp_path / "out" / "a.py").read_text() == "x = 2"
+
+
+def test_py_from_finds_sema_modules_in_every_command(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"mail.sema": "(define (read-mails) 5)", "main.sema": '(py/from "mail" read-mails)\n(println (read-mails))'},
+    )
+    assert run(tmp_path, SEMA, "main.sema") == "5\n"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [SEMA, "-p", '(begin (py/from "mail" read-mails) (read-mails))']
+    assert subprocess.run(command, capture_output=True, text=True, env=environment).stdout == "5\n"
+    denied = subprocess.run([SEMA, "--sandbox", "strict", "main.sema"], cwd=tmp_path, capture_output=True, text=True)
+    assert "requires 'python' capability" in denied.stderr
