@@ -6,6 +6,7 @@ Where there are no such files it imports nothing. A test is a function `test-NAM
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from fnmatch import fnmatch
@@ -23,6 +24,28 @@ if TYPE_CHECKING:
 
 SUFFIX = ".sema"
 PATTERNS = ("test_*.sema", "*_test.sema", "test-*.sema", "*-test.sema")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes .sema files importable by the tests."""
+    if not any(isinstance(finder, Hook) for finder in sys.meta_path):
+        sys.meta_path.append(Hook())
+
+
+class Hook:
+    """Installs the import hook when a module is imported that only a .sema file can be."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        last = name.rpartition(".")[2]
+        names = {f"{word}{end}" for word in (last, last.replace("_", "-")) for end in (SUFFIX, f"/__init__{SUFFIX}")}
+        if not any(os.path.exists(os.path.join(folder, file)) for folder in path or sys.path for file in names):
+            return None
+        from semac.imports.finder import install
+
+        sys.meta_path.remove(self)
+        install(sets_hooks=False)
+        specs = (finder.find_spec(name, path, target) for finder in sys.meta_path)
+        return next((spec for spec in specs if spec is not None), None)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SemaModule | None:
@@ -47,18 +70,48 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object | None:
-    """Runs a test of a .sema file. #f as its value is a failure, other values are ignored."""
-    if type(pyfuncitem) is not SemaFunction:
+    """Runs a test that is written in Sema. #f as its value is a failure, other values are ignored."""
+    if type(pyfuncitem) is not SemaFunction and not is_written_in_sema(pyfuncitem.obj):
         return None
     from semac.process import deepen, drain_tasks
 
     deepen()
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     value = pyfuncitem.obj(**arguments)
+    if inspect.isawaitable(value):
+        import asyncio
+
+        value = asyncio.run(_awaited(value))
     drain_tasks()
     if value is False:
         raise AssertionError(f"{pyfuncitem.originalname.replace('_', '-')} returned #f")
     return True
+
+
+def is_written_in_sema(function: Any) -> bool:
+    """Whether a test that a Python file has is a function of a .sema file."""
+    inner = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(inner, "__code__", None)
+    return code is not None and code.co_filename.endswith(SUFFIX)
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
+    """Leaves the frames of the runtime out of the tracebacks of errors in Sema code."""
+    error = call.excinfo
+    if error is None or "sema_runtime" not in sys.modules or type(item) is SemaFunction:
+        return
+    from semac.diagnostics.tracebacks import concerns_sema
+    from semac.testing.traces import without_ours
+
+    if concerns_sema(error.value):
+        shown = without_ours(error.value.__traceback__)
+        if shown is not None:
+            error.traceback = type(error.traceback)(shown)
 
 
 class SemaModule(pytest.Module):

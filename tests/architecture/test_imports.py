@@ -33,7 +33,6 @@ THIRD_PARTY = {
     "semac/editors/pygments_lexer.py": {"pygments"},
     "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
-    "semac/pytest_plugin.py": {"pytest"},
     "semac/cli/doctor.py": {"click"},
     "semac/cli/mcp.py": {"click"},
     "semac/cli/workflow/approvals.py": {"click"},
