@@ -90,9 +90,9 @@ class Bridge:
 
     def mangle(self, name: str) -> str:
         """The Python name that compiled modules give to a Sema name where nothing else has it."""
-        from semac.ir.identifiers import mangle
+        from semac.ir.identifiers import mangle_global
 
-        return mangle(name)
+        return mangle_global(name)
 
 
 COMPILER: Compiler = Bridge()

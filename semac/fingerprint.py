@@ -21,6 +21,7 @@ COMPILING = tuple(
 DEBUGGERS = frozenset(("semac.diagnostics.debugger", "pydevd"))
 
 _compiler: bytes | None = None
+DEBUGGER, COVERAGE, PROFILER = range(3)  # numbers of tools in `sys.monitoring`
 
 
 def compiler_hash() -> bytes:
@@ -67,13 +68,25 @@ def digest(data: bytes | memoryview) -> bytes:
 def switches() -> str:
     """What marks the files of code that the environment has the compiler make otherwise than usual; "" for none."""
     asked = [f"{name}={value}" for name in SWITCHES if (value := os.environ.get(name))]
-    plain = ("" if optimizes() else ".plain") + (".traced" if is_traced() else "")
+    plain = "" if optimizes() else ".plain"
+    plain += ".traced" if is_traced() else ".profiled" if is_profiled() else ""
     return f"{plain}.{digest(' '.join(asked).encode()).hex()}" if asked else plain
 
 
 def is_traced() -> bool:
     """Whether a debugger is at work: then each function has one body, in which it can stop."""
-    return sys.gettrace() is not None or not DEBUGGERS.isdisjoint(sys.modules)
+    return sys.gettrace() is not None or not DEBUGGERS.isdisjoint(sys.modules) or _watches(DEBUGGER, COVERAGE)
+
+
+def is_profiled() -> bool:
+    """Whether a profiler is at work: then calls of small functions stay calls, which it counts."""
+    return sys.getprofile() is not None or _watches(PROFILER)
+
+
+def _watches(*tools: int) -> bool:
+    """Whether one of these tools has asked for events by `sys.monitoring`, as cProfile does from Python 3.12 on."""
+    monitoring = getattr(sys, "monitoring", None)
+    return monitoring is not None and any(monitoring.get_tool(tool) is not None for tool in tools)
 
 
 def optimizes() -> bool:

@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 
 Watcher = Callable[[str, Unit], None]  # gets the name of each pass that has run, and the unit
 
+
+class Checks:
+    """What a process has everything checked by that it compiles: the box does (semac/box). Each raises to refuse.
+
+    units: called as watchers are. trees: with the Python of a unit, before it becomes code; they may change it.
+    """
+
+    def __init__(self) -> None:
+        self.units: list[Watcher] = []
+        self.trees: list[Callable[[ast.Module], None]] = []
+
+
+CHECKS = Checks()
 VERIFY = bool(os.environ.get("SEMA_VERIFY"))  # every unit after every pass
 TOO_DEEP = "expression nested too deeply"
 SPLIT_IT = "split it with define or let"
@@ -64,8 +77,10 @@ class CompiledUnit:
             with warnings.catch_warnings(), no_collection():
                 # Python's view of `(3)`: the program reports it when run
                 warnings.simplefilter("ignore", SyntaxWarning)
+                for check in CHECKS.trees:
+                    check(self.tree)
                 compiled: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
-                module = with_places(compiled, self.unit.places)
+                module = with_places(compiled, self.unit.places, self.unit.sites)
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise
@@ -204,7 +219,7 @@ def generated(unit: Unit, result: bool, shared: SharedNames | None, watch: Watch
 
 def watchers_asked_for() -> list[Watcher]:
     """What the environment has look at a unit after each pass: a verifier, and what has the program check its types."""
-    watchers: list[Watcher] = []
+    watchers: list[Watcher] = [*CHECKS.units]
     if VERIFY:
         from semac.verify.unit import Verifier
 
@@ -235,9 +250,9 @@ def prelude() -> PreludeMacros:
     return prelude_macros(run_form)
 
 
-def run_form(form: Any, macros: dict[str, Macro]) -> Any:
+def run_form(form: Any, macros: dict[str, Macro], file: str) -> Any:
     """The value of a form where macro bodies run: it sees builtins and macros, but nothing that the program defines."""
-    unit = compile_forms(List([form]), "<macro>", "module", result=True, macros=macros)
+    unit = compile_forms(List([form]), file, "module", result=True, macros=macros)
     scope: dict[str, Any] = {"__name__": "__sema_macro__", "__sema_names__": {}}
     exec(unit.code, scope)
     return scope.pop(RESULT, None)

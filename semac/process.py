@@ -13,8 +13,9 @@ STACK = 100 << 20  # bytes of C stack, for recursion through builtins
 
 
 def deepen() -> None:
-    """Allows deep recursion of Sema functions, also of those that builtins call back."""
-    if sys.getrecursionlimit() < DEPTH:
+    """Allows deep recursion of Sema functions, also of those that builtins call back, but in WebAssembly: its stack is
+    what the browser gives."""
+    if sys.getrecursionlimit() < DEPTH and sys.platform != "emscripten":
         sys.setrecursionlimit(DEPTH)
         grow_stack()
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import sys
 
+from sema_runtime.compiled_modules import compiled_form, import_compiled, refuse_sources
 from sema_runtime.support.home import in_home
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
-from sema_runtime.values.naming import program_globals
+from sema_runtime.values.naming import COMPILED, EXPORTS, GLOBALS, program_globals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,10 +61,10 @@ if TYPE_CHECKING:
 
 
 COMPILER = "semac.bridge"  # the module that implements Compiler, as its attribute COMPILER
+ZYGOTE = "semac.box.zygote"  # the module that starts processes of the box, run as a program
 SESSION = "__sema_session__"
 NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
 
-EXPORTS = "__sema_exports__"
 SHIPPED = os.path.join(os.path.dirname(__file__), "packages")  # packages that need no installation: sema/patterns
 
 _imported: dict[str, ModuleType] = {}  # by the name in sys.modules
@@ -125,8 +126,13 @@ def macroexpand(form: Any, namespace: dict[str, Any]) -> Any:
 
 
 def install_importer() -> None:
-    """Makes .sema files importable from Python in this interpreter."""
-    _compiler("imports of .sema files").install_importer()
+    """Makes .sema files importable from Python in this interpreter. Without the compiler they are named in an error."""
+    from importlib.util import find_spec
+
+    if find_spec("semac") is not None:
+        _compiler("imports of .sema files").install_importer()
+    else:
+        refuse_sources()
 
 
 # Files
@@ -156,14 +162,18 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
     exported = exports(module)
     for name in names or exported:
         if name in exported:
-            value = getattr(module, python_name(name, vars(module)), MISSING)
+            python = python_name(name, vars(module))
+            value = getattr(module, python, MISSING)
             if value is not MISSING:  # a macro is no value, and was taken over by the compiler
-                bind(name, value, namespace)
+                bind(name, value, namespace, python)
         elif not _is_macro(name, module):
             raise SemaError(f"import: module does not export '{name}'")
 
 
 def _module(shown: str, path: str, base: str | None) -> ModuleType:
+    compiled = compiled_form(path, base)
+    if compiled is not None:
+        return import_compiled(compiled)
     known = base is not None and os.path.isfile(base)
     try:
         module = _compiler("import").import_file(path, base if known else None)
@@ -185,17 +195,25 @@ def exports(module: ModuleType) -> list[str]:
 
 
 def _declared_exports(module: ModuleType) -> list[str]:
-    text = _source(module)
-    declared = _compiler("import").declared_exports(text) if "(module" in text else None
-    if declared is not None:
-        return declared
+    if not _is_compiled(module):
+        text = _source(module)
+        declared = _compiler("import").declared_exports(text) if "(module" in text else None
+        if declared is not None:
+            return declared
     own = program_globals(vars(module))
     return sorted(name for name, python in own.items() if hasattr(module, python))
 
 
+def _is_compiled(module: ModuleType) -> bool:
+    return str(module.__doc__).endswith(COMPILED)
+
+
 def _is_macro(name: str, module: ModuleType) -> bool:
-    """Whether a module's source defines a macro of that name; the compiler took it over where it met the import."""
-    return _compiler("import").defines_macro(_source(module), name)
+    """Whether a module's source defines a macro of that name; the compiler took it over where it met the import.
+
+    A compiled module doesn't say; a name that it lacks is unbound where it is used.
+    """
+    return _is_compiled(module) or _compiler("import").defines_macro(_source(module), name)
 
 
 def _source(module: ModuleType) -> str:
@@ -216,23 +234,28 @@ def _run(session: Session, text: str, path: str) -> Any:
     return session.execute(session.compile(text, path), drain=False)
 
 
-def bind(name: str, value: Any, namespace: dict[str, Any]) -> None:
-    """Defines a global of a module that is running, for an import whose names the compiler may not have known."""
+def bind(name: str, value: Any, namespace: dict[str, Any], python: str | None = None) -> None:
+    """Defines a global of a module that is running, for an import whose names the compiler may not have known.
+
+    python: what the other module calls it, for a name that this one never mentions.
+    """
     session = namespace.get(SESSION)
     if session is not None:
         session.bind(name, value)
         return
-    namespace[program_globals(namespace).setdefault(name, python_name(name, namespace))] = value
+    namespace[program_globals(namespace).setdefault(name, python_name(name, namespace, python))] = value
 
 
-def python_name(name: str, namespace: dict[str, Any]) -> str:
-    """The Python name of a Sema name in a compiled module."""
+def python_name(name: str, namespace: dict[str, Any], unmentioned: str | None = None) -> str:
+    """The Python name of a Sema name in a compiled module; unmentioned: that of a name which isn't in its table."""
     known = program_globals(namespace)
     if name in known:
         return known[name]
     for python, sema in namespace.get("__sema_names__", {}).items():
         if sema == name and python in namespace:
             return str(python)
+    if unmentioned is not None and GLOBALS in namespace:
+        return unmentioned
     return _compiler("import").mangle(name)
 
 

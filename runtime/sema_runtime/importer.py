@@ -6,7 +6,7 @@ __all__ = ["install"]
 
 
 def install() -> None:
-    """Makes .sema files importable in this interpreter. Raises SemaError where the compiler isn't installed."""
+    """Makes .sema files importable in this interpreter; without the compiler, importing one says what to do."""
     from sema_runtime.compiler_bridge import install_importer
 
     install_importer()

@@ -20,10 +20,9 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symb
 from sema_runtime.values.errors import SemaError, Thrown
 from sema_runtime.values.lists import List, cons
 from sema_runtime.values.maps import HashMap, Map
-from sema_runtime.values.multiple import Values
 from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.numbers import Complex, rational
-from sema_runtime.values.records import Record
+from sema_runtime.values.records import Record, Values
 from sema_runtime.values.typed_arrays import TypedArray
 
 __all__ = [

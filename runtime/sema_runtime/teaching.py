@@ -63,15 +63,19 @@ _conversions: dict[type, Callable[[Any], Any]] = {}
 def dict_of(value: Any) -> dict[Any, Any]:
     """The entries of a map, for reading at once: the dict may be the one that a parser made."""
     entries = value.d
-    if type(entries) is dict:
+    if type(entries) is dict and value._face is None:  # as `face`, without its calls
         try:
-            named = {key.name: item for key, item in entries.items()}
+            named = {key.python_key: item for key, item in entries.items()}
             if len(named) == len(entries):
+                value._face = True
                 return named
         except (AttributeError, RuntimeError):  # other keys; another thread takes the dict over
             pass
-    raw = getattr(entries, "source", None)
-    return raw if type(raw) is dict else value.copy()
+    raw = getattr(entries, "source", None) if type(entries) is not dict else None
+    if type(raw) is dict:
+        return raw
+    face = value.face()
+    return face if face is not None else {str(key): item for key, item in value.items()}
 
 
 def list_of(value: Any) -> Any:

@@ -20,9 +20,9 @@ from sema_runtime.values.atoms import symbol
 from sema_runtime.values.errors import ReaderError
 from sema_runtime.values.lists import List, cons
 from sema_runtime.values.maps import HashMap, Map
-from sema_runtime.values.multiple import Values as MultipleValues
 from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.parameters import Parameter
+from sema_runtime.values.records import Values as MultipleValues
 from sema_runtime.values.records import make_record_type
 from sema_runtime.values.typed_arrays import FloatArray, IntArray
 from semac.session import Session

@@ -64,6 +64,10 @@ class Analyzer(Context):
             self.top_level = is_top_level(form)
             unplace(form, self.is_macro_name)
             nodes.append(self.node(form, scope))
+        if any(type(form) is Symbol for form in items[:-1]):
+            from semac.analyze.suspects import unparenthesised
+
+            self.unit.warnings += unparenthesised(items, spans, self.own | INDEX.keys() | self.forms.keys())
         self.unit.tree = TopLevel([*self.before, *nodes])
         if not self.unit.is_open:
             bound = self.defined | self.macros.keys()
@@ -113,10 +117,12 @@ class Analyzer(Context):
             if not hasattr(error, "span") or error.span is None:
                 error.span = self.span  # type: ignore[attr-defined]
             if error.hint is None and not hasattr(error, "form"):
-                from semac.analyze.form_hints import form_hint
+                from semac.analyze.form_hints import form_hint, mistaken_part
 
                 error.form = form  # type: ignore[attr-defined]
                 error.hint = form_hint(form, error.message)
+                if error.hint is not None and error.span is span and span is not None:  # type: ignore[attr-defined]
+                    error.span = mistaken_part(form, error.message)  # type: ignore[attr-defined]
             raise
         finally:
             self.depth -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sema_runtime.values.atoms import Symbol
@@ -60,17 +61,35 @@ def form_hint(form: List, message: str) -> str | None:
     return next((hint for part, hint in HINTS.get(head, ()) if message.startswith(part)), None)
 
 
+def mistaken_part(form: List, message: str) -> Any:
+    """The place of the part that isn't as the hint says: the first binding, the parameters; else that of the form."""
+    items = form.items
+    parts: Sequence[Any] = getattr(form.span, "children", ())
+    head = items[0].name if items and type(items[0]) is Symbol else ""
+    if head in DEFINERS and message.startswith("defun: expected a list") and len(parts) > 2:
+        return parts[2]
+    at = 2 if len(items) > 2 and type(items[1]) is Symbol else 1
+    if head in BINDERS and message.endswith("expected a list") and len(parts) > at:
+        bindings = items[at]
+        if type(bindings) is not List:
+            return parts[at]
+        below = getattr(bindings.span, "children", ()) or ()
+        wrong = (place for binding, place in zip(bindings, below, strict=False) if type(binding) is not List)
+        return next(wrong, parts[at])
+    return form.span
+
+
 def _binding_hint(head: str, items: Any) -> str:
     """`(let [x 1 y 2] ...)` as `(let ((x 1) (y 2)) ...)`."""
     named = len(items) > 2 and type(items[1]) is Symbol
     bindings = items[2 if named else 1] if len(items) > 1 else None
     start = f"{head} {items[1].name}" if named else head
     parts: list[Any] = list(bindings or ()) if type(bindings) in (List, tuple) else []
-    if parts and len(parts) % 2 == 0 and all(type(part) is not List for part in parts[::2]):
+    if parts and all(type(part) in (List, tuple) and len(part) == 2 for part in parts):
+        written = " ".join(f"({to_text(name)} {to_text(value)})" for name, value in parts)
+    elif parts and len(parts) % 2 == 0 and all(type(part) is not List for part in parts[::2]):
         pairs = zip(parts[::2], parts[1::2], strict=True)
         written = " ".join(f"({to_text(name)} {to_text(value)})" for name, value in pairs)
-    elif parts and all(type(part) in (List, tuple) and len(part) == 2 for part in parts):
-        written = " ".join(f"({to_text(name)} {to_text(value)})" for name, value in parts)
     else:
         written = ""
     if not written or len(written) > LONGEST:

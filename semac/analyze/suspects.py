@@ -5,7 +5,7 @@ Each function gives a `Suspicion` or None for forms that the analyzer has before
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
 from sema_runtime.catalogue_index import INDEX
@@ -115,6 +115,33 @@ def sibling_binding(span: Any, name: str) -> Suspicion:
     """A name that another binding of the same let introduces."""
     hint = f"bindings of let don't see each other; let* binds `{name}` before the next one is computed"
     return Suspicion(span, f"`{name}` is used by another binding of the let that binds it", hint, name)
+
+
+def unparenthesised(forms: list[Any], spans: Any, bound: Container[str]) -> Iterator[Suspicion]:
+    """Top-level lines such as `println "x"` and `x = 5`: a name with other forms behind it, where nothing is called."""
+    for index, (form, span) in enumerate(zip(forms[:-1], spans, strict=False)):
+        if type(form) is not Symbol or span.line != spans[index + 1].line:
+            continue
+        if index and spans[index - 1].line == span.line:
+            continue
+        line = [other for other, place in zip(forms[index:], spans[index:], strict=False) if place.line == span.line]
+        if len(line) > 2 and type(line[1]) is Symbol and line[1].name in ("=", ":="):
+            message, written = "nothing is defined here", f"(define {form.name} {to_text(line[2])})"
+        elif form.name in bound:
+            items = [part for other in line[1:] for part in _without_comma(other)]
+            message, written = f"`{form.name}` isn't called here", to_text(List([form, *items]))
+        else:
+            continue
+        yield Suspicion(span, f"{message}: the forms of this line stand side by side", f"write {written}")
+
+
+def _without_comma(form: Any) -> Any:
+    """`"y"` of `,"y"`; the parts of a list of arguments, as of `f("x", "y")`."""
+    if type(form) is List and len(form.items) == 2 and to_text(form.items[0]) == "unquote":
+        return (form.items[1],)
+    if type(form) is List and form.items and type(form.items[0]) is not Symbol:
+        return [part for other in form.items for part in _without_comma(other)]
+    return (form,)
 
 
 def _symbols(form: Any) -> Iterator[str]:

@@ -93,7 +93,9 @@ def admits_map(type_: Type, value: Map) -> bool:
     pairs = value.pairs()[:SAMPLE]
     if type_.shape is not None and type_.tags & lattice.HASHMAP == 0:
         fields = dict(type_.shape)
-        return len(value) == len(fields) and all(key in fields and admits(fields[key], item) for key, item in pairs)
+        required = fields.keys() - type_.optional
+        are_there = len(value) > SAMPLE or required <= {key for key, _ in pairs}
+        return are_there and all(key in fields and admits(fields[key], item) for key, item in pairs)
     return all(admits(type_.key, key) and admits(type_.value, item) for key, item in pairs)
 
 

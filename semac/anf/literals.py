@@ -30,6 +30,7 @@ from semac.types.lattice import (
     join_all,
     limited,
     list_of,
+    row_of,
     shape_of,
     vector_of,
 )  # fmt: skip
@@ -54,6 +55,8 @@ def type_of_value(value: Any) -> Type:
     if kind is bool:
         return atom(TRUE if value else FALSE)
     if kind is List:
+        if 0 < len(value) <= MANY:
+            return limited(row_of(*map(type_of_value, value)))
         return limited(list_of(join_all(map(type_of_value, value))))
     if kind is tuple:
         if len(value) <= MANY:

@@ -21,6 +21,7 @@ from semac.analyze.analyzer import Analyzer, LateDefinition
 from semac.analyze.program import analyze_program
 from semac.analyze.scope import Scope
 from semac.ir import nodes as ir
+from semac.ir.identifiers import is_module_attribute
 from semac.ir.unit import Unit
 from semac.pipeline import macro_environment
 from semac.syntax.definitions import defined_names
@@ -141,14 +142,27 @@ def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
     if any(_is_call_of(form, "eval") for form in places.lists.values()):
         bound |= {name for form in places.lists.values() for name in defined_names(form)}  # quoted definitions too
     findings = []
-    for node in ir.walk(unit.tree):
-        if type(node) is ir.Ref and node.var.is_global and node.var.name not in bound:
-            name = node.var.name
+    for node, local_names in _references(unit.tree):
+        name = node.var.name
+        if name not in bound and not is_module_attribute(name):
             if name not in hints:
-                hints[name] = for_unbound(name, program_names)
+                hints[name] = for_unbound(name, [*local_names, *program_names])
             place = places.of(name, node.span)
             findings.append(Finding(file, place, "unbound", f"Unbound variable: {name}", hints[name]))
     return findings
+
+
+def _references(tree: ir.Node) -> Iterator[tuple[ir.Ref, tuple[str, ...]]]:
+    """The uses of global names, and the names of the variables of the functions around each."""
+    waiting: list[tuple[Any, tuple[str, ...]]] = [(tree, ())]
+    while waiting:
+        node, names = waiting.pop()
+        if type(node) is ir.Ref and node.var.is_global:
+            yield node, names
+        if type(node) is ir.Lambda or type(node) is ir.NamedLet:
+            own = [*node.function.params, *node.function.locals]
+            names = (*(var.name for var in own), *names)
+        waiting += [(child, names) for child in ir.children(node)]
 
 
 def _warnings(checker: Checker, file: str) -> list[Finding]:

@@ -97,8 +97,13 @@ def failed(message: str) -> int:
 
 def sema_files(folder: str) -> Iterator[str]:
     """The `.sema` files below a folder, hidden folders left out, in a fixed order."""
+    return files_below(folder, (".sema",))
+
+
+def files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
+    """The files below a folder with such names, hidden folders left out, in a fixed order."""
     for current, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
         for name in sorted(files):
-            if name.endswith(".sema"):
+            if name.endswith(endings):
                 yield os.path.join(current, name)

@@ -7,7 +7,9 @@ import sys
 
 import click
 
-from semac.cli.common import SETTINGS, failed, sema_files, standalone
+from semac.cli.common import SETTINGS, failed, files_below, sema_files, standalone
+
+PYTHON_FILES = (".py", ".pyi", "py.typed")  # what a compiled folder gets besides
 
 
 def main(args: list[str]) -> int:
@@ -25,7 +27,8 @@ def main(args: list[str]) -> int:
 def compile_command(source: str, output: str | None, check: bool, fast: bool, native: bool, dump: str | None) -> int:
     """Compile Sema files to Python modules that run wherever sema_runtime is installed.
 
-    A folder is compiled with everything below it. The `-` of a file name becomes `_`, so that Python can import it.
+    A folder is compiled with everything below it, and its Python files are copied: OUT runs where sema_runtime alone is
+    installed. The `-` of a file name becomes `_`, so that Python can import it.
 
     \b
     Examples:
@@ -50,17 +53,50 @@ def compile_command(source: str, output: str | None, check: bool, fast: bool, na
     if os.path.isdir(source):
         if dump is not None or output == "-":
             return failed("a folder is compiled to files: -o FOLDER, without --dump")
-        status = 0
-        for path in sema_files(source):
-            below = os.path.relpath(path, source)
-            target = python_path(os.path.join(output or source, below))
-            status |= compile_file(path, target, check, fast=fast)
-        return status
+        return compile_folder(source, output or source, check, fast)
     if dump is None and not check and output != "-":
         into_folder = output is not None and (os.path.isdir(output) or output.endswith(os.sep))
         name = os.path.join(output or "", os.path.basename(source)) if into_folder else source
         return compile_file(source, python_path(name) if into_folder or output is None else output, check, fast=fast)
     return compile_file(source, None, check, dump or "py", fast)
+
+
+def compile_folder(source: str, output: str, check: bool, fast: bool) -> int:
+    """Compiles the .sema files below a folder and copies its Python files, so that the output runs on its own."""
+    outside = os.path.realpath(output)
+    status = 0
+    made = set()
+    for path in files_below(source, (".sema",)):
+        target = python_path(os.path.join(output, os.path.relpath(path, source)))
+        beside = os.path.join(os.path.dirname(path), os.path.basename(target))
+        if os.path.isfile(beside) and not same_place(beside, target):
+            status = failed(f"{path} and {beside} would both be written to {target}: Python imports the latter")
+            continue
+        made.add(os.path.realpath(target))
+        status |= compile_file(path, target, check, fast=fast, for_import=True)
+    if check or os.path.realpath(source) == outside:
+        return status
+    for path in files_below(source, PYTHON_FILES):
+        target = os.path.join(output, os.path.relpath(path, source))
+        if not os.path.realpath(path).startswith(os.path.join(outside, "")) and os.path.realpath(target) not in made:
+            status |= copy_file(path, target)
+    return status
+
+
+def same_place(path: str, other: str) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def copy_file(path: str, target: str) -> int:
+    """Copies a file. Returns 0, or 1 with a message on stderr."""
+    import shutil
+
+    try:
+        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+        shutil.copyfile(path, target)
+    except OSError as error:
+        return failed(f"cannot write '{target}': {error.strerror}")
+    return 0
 
 
 def python_path(path: str) -> str:
@@ -69,8 +105,13 @@ def python_path(path: str) -> str:
     return os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
 
 
-def compile_file(path: str, target: str | None, check: bool, dump: str = "py", fast: bool = False) -> int:
-    """Compiles one file to target, None for stdout. Returns 0, or 1 with a message on stderr."""
+def compile_file(
+    path: str, target: str | None, check: bool, dump: str = "py", fast: bool = False, for_import: bool = False
+) -> int:
+    """Compiles one file to target, None for stdout. Returns 0, or 1 with a message on stderr.
+
+    for_import: whether compiled files import it, which then need to know its names.
+    """
     from semac.cli.running import read_source
     from semac.diagnostics.render import show_error
     from semac.sources import decode
@@ -80,7 +121,7 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py", f
         return 1
     try:
         text = decode(source, path)
-        output, functions = compiled(text, path, dump, fast)
+        output, functions = compiled(text, path, dump, fast, for_import)
     except Exception as error:  # errors of macro bodies are of any kind
         if check:
             print(f"✗ {path}: {_first_line(error)}", file=sys.stderr)
@@ -100,13 +141,15 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py", f
     return 0
 
 
-def compiled(text: str, path: str, dump: str, fast: bool) -> tuple[str, int]:
+def compiled(text: str, path: str, dump: str, fast: bool, for_import: bool = False) -> tuple[str, int]:
     """(the text of one pass, the number of functions). Raises SemaError and what macro bodies raise."""
     from semac.dumps import Dumps
     from semac.pipeline import compile_source
 
     dumps = Dumps(dump)
-    unit = compile_source(text, os.path.realpath(path), "module", is_text=dump == "py" and not fast, watch=dumps.watch)
+    is_text = dump == "py" and not fast
+    real = os.path.realpath(path)
+    unit = compile_source(text, real, "module", is_text=is_text, watch=dumps.watch, lists_globals=for_import)
     unit.text = text
     output = dumps.of(unit)
     return output if output.endswith("\n") else output + "\n", len(unit.unit.functions)

@@ -142,7 +142,7 @@ def shown(report: dict[str, Any]) -> list[str]:
         if values:
             lines += [f"{title}:", *_table((name, one_line(value)) for name, value in values.items()), ""]
     lines += ["Extras:", *_table(map(_extra, report["extras"])), ""]
-    lines += [*_sandbox_lines(report["sandbox"]), *native_lines(report["native"]), ""]
+    lines += [*_sandbox_lines(report["sandbox"]), _box_line(report["box"]), *native_lines(report["native"]), ""]
     for entry in report.get("calls", ()):
         lines += _call_lines(entry)
     lines += [f"Problem: {one_line(problem)}" for problem in report["problems"]]
@@ -167,6 +167,14 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
         "Not covered:",
         *(f"  {one_line(gap)}" for gap in sandbox["not_covered"]),
     ]
+
+
+def _box_line(box: dict[str, Any]) -> str:
+    if box["missing"]:
+        return (
+            f"Box: this machine lacks {', '.join(box['missing'])}; 'sema box' runs nothing without them unless told to"
+        )
+    return f"Box: protected by {', '.join(box['layers'])}"
 
 
 def _ledger_line(ledger: dict[str, Any]) -> str:

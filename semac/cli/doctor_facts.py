@@ -46,6 +46,7 @@ def facts() -> dict[str, Any]:
         "ledger": _ledger(),
         "extras": _extras(),
         "sandbox": sandbox(),
+        "box": box(),
     }
     report["problems"] = problems(report)
     return report
@@ -78,6 +79,14 @@ def sandbox() -> dict[str, Any]:
         "allowed_paths": allowed,
         "not_covered": gaps if denied or allowed is not None else [],
     }
+
+
+def box() -> dict[str, list[str]]:
+    """The layers of the kernel's protection that programs in the box have here, and those that are missing."""
+    from sema_runtime.box.probe import LAYERS, layers
+
+    there = layers()
+    return {"layers": sorted(there), "missing": sorted(set(LAYERS) - there)}
 
 
 def _version() -> str:

@@ -16,20 +16,24 @@ from semac.cli.common import SETTINGS, WITH_VALUE, failed, sandbox_options, set_
 # name: (module, one line of help); the module's `main` takes the arguments and returns the exit status
 COMMANDS: dict[str, tuple[str, str]] = {
     "ast": ("semac.cli.ast", "Show the forms of a program, as text or JSON."),
+    "box": ("semac.cli.box", "Run programs that nobody trusts, in hardened processes."),
     "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
     "check": ("semac.cli.check", "Report errors of programs without running them."),
     "compile": ("semac.cli.compile", "Compile programs to Python modules."),
     "doc": ("semac.docs.lookup", "Show or search the documentation of builtins and special forms."),
     "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
+    "fmt": ("semac.cli.fmt", "Lay out source files."),
     "jupyter": ("semac.jupyter.install", "Install the kernel for Jupyter notebooks."),
     "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
     "notebook": ("semac.jupyter.notebook", "Run, export and convert notebooks; open JupyterLab."),
+    "nrepl": ("semac.cli.nrepl", "Start a server with which editors evaluate forms."),
+    "run": ("semac.cli.run", "Run a file or, with -m, a module of Python or Sema, with the import hook."),
     "test": ("semac.testing.command", "Run the tests in test_*.sema and test_*.py, with pytest."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("build", "completions", "dap", "disasm", "fmt", "lsp", "pkg", "update", "web")  # the reference's
+NOT_YET = ("build", "completions", "dap", "disasm", "lsp", "pkg", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}
@@ -125,7 +129,7 @@ def run_command(name: str, args: list[str]) -> int:
 
 def shows_only(name: str, args: list[str]) -> bool:
     """Whether a command runs no program, so that all its output can be escaped."""
-    return name != "eval" and (name != "workflow" or args[:1] not in (["run"], ["view"]))
+    return name not in ("eval", "nrepl", "run") and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
 def _listing() -> str:
@@ -184,9 +188,10 @@ def in_session(
     from sema_runtime.support.visible import at_terminal
     from sema_runtime.values.printer import pretty, to_text
     from semac.cli.exits import guarded
-    from semac.cli.running import look_beside, read_source
+    from semac.cli.running import find_sema_modules, look_beside, read_source
     from semac.session import Session
 
+    find_sema_modules()
     sys.argv = [file or "sema", *script]
     plain = file is None and expression is None and shown is None
     session = Session(file or "<input>", closed=not (options["loads"] or options["interactive"] or plain))

@@ -9,6 +9,7 @@ import sysconfig
 from types import FrameType, TracebackType
 
 from sema_runtime.conditions.tracebacks import PRIVATE, is_ours
+from semac.diagnostics.stacks import without
 
 STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
@@ -23,8 +24,7 @@ class Debugger(pdb.Pdb):
         """The stack without the frames of functions whose private copies stand for them, and the current index."""
         stack, current = super().get_stack(f, t)
         hidden = [index < len(stack) - 1 and _is_entry(frame) for index, (frame, _) in enumerate(stack)]
-        kept = [entry for entry, is_hidden in zip(stack, hidden, strict=True) if not is_hidden]
-        return kept, current - sum(hidden[:current])
+        return without(hidden, stack, current)
 
     def lookupmodule(self, filename: str) -> str | None:
         """The path of a file named in a `break` command; Python 3.13 looks for .py files only."""

@@ -68,7 +68,7 @@ def concerns_sema(exc: BaseException | None) -> bool:
         seen.add(id(exc))
         if isinstance(exc, SyntaxError) and getattr(exc, "sema_error", None) is not None:
             return True
-        if any(map(_is_sema, _frames(exc))):
+        if any(map(is_sema, _frames(exc))):
             return True
         exc = exc.__cause__ or exc.__context__
     return False
@@ -84,7 +84,8 @@ def _frames(exc: BaseException) -> list[FrameType]:
     return frames
 
 
-def _is_sema(frame: FrameType) -> bool:
+def is_sema(frame: FrameType) -> bool:
+    """Whether a frame runs compiled Sema code."""
     return "__sema_names__" in frame.f_globals or frame.f_code.co_filename.endswith((".sema", "<input>"))
 
 
@@ -118,7 +119,7 @@ def _shown(frame: FrameType, line: traceback.FrameSummary) -> bool:
 
     if is_ours(frame.f_globals) or line.filename.startswith(HIDDEN):
         return False
-    if _is_sema(frame) and frame.f_code.co_name != "<module>":
+    if is_sema(frame) and frame.f_code.co_name != "<module>":
         line.name = shown_name(frame.f_code, sema_names(frame.f_code, frame.f_globals))
     return True
 

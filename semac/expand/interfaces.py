@@ -23,7 +23,7 @@ class Interface:
         self.macro_files: list[str] = []
 
 
-def find_interface(spec: str, importer: str, evaluate: Callable[[Any], Any]) -> Interface | None:
+def find_interface(spec: str, importer: str, evaluate_in: Callable[[str], Callable[[Any], Any]]) -> Interface | None:
     """The interface of the module that spec means in the file importer; None when it can't be found or read.
 
     What is wrong with the module is reported when it is run, with its own place.
@@ -40,7 +40,7 @@ def find_interface(spec: str, importer: str, evaluate: Callable[[Any], Any]) -> 
     interface = Interface(path)
     body, declared = module_body(list(forms))
     for form in body:
-        note_macro(form, interface, evaluate)
+        note_macro(form, interface, evaluate_in(path))
     names = [name for form in body for name in defined_names(form)]
     interface.exports = names + list(interface.macros) if declared is None else declared
     return interface

@@ -11,10 +11,18 @@ from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.naming import GLOBALS
+from sema_runtime.values.naming import EXPORTS, GLOBALS
 from semac.generate.pyast import NOWHERE, Loc, assign, call, const, give_way, name
 from semac.generate.session_names import NAMES_TABLE, SharedNames
-from semac.ir.identifiers import PREDEFINED, beside_builtins, decodes, mangle, unique
+from semac.ir.identifiers import (
+    PREDEFINED,
+    beside_builtins,
+    decodes,
+    is_module_attribute,
+    mangle,
+    mangle_global,
+    unique,
+)
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 
@@ -62,7 +70,7 @@ class ModuleNames:
         if self.shared is not None:
             python = self.shared.global_name(sema)
         else:
-            python = unique(mangle(sema) if is_bound else beside_builtins(sema), self.taken)
+            python = unique(mangle_global(sema) if is_bound else beside_builtins(sema), self.taken)
             self.note(python, sema)
         self.taken.add(python)
         self.user.add(python)
@@ -161,9 +169,13 @@ class ModuleNames:
             return [*offered, *([table(NAMES_TABLE, self.display)] if self.display else [])]
         shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
         shared = [var for var in unit.globals.values() if var.function is None or var.function.original is None]
+        shared = [var for var in shared if not is_module_attribute(var.name)]  # each module has its own
         own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in shared]
         listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)
-        return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE), offer(unit)]
+        declared = [const(name, NOWHERE) for name in unit.exports or ()]
+        exports = assign(EXPORTS, ast.Tuple([*declared], ast.Load(), **NOWHERE), NOWHERE)
+        tables = [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE), offer(unit)]
+        return tables if unit.exports is None else [*tables, exports]
 
 
 def offer(unit: Unit) -> ast.stmt:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from sema_runtime.conditions.sites import MARK
 from semac.ir.identifiers import PREDEFINED
+from semac.syntax.spans import SiteSpan
 
 Loc = dict[str, Any]
 LOAD, STORE = ast.Load(), ast.Store()
@@ -15,13 +17,13 @@ NOWHERE: Loc = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset":
 
 
 def loc_of(span: Any) -> Loc:
-    """The AST position of a Span: columns count from 0 there."""
-    return {
-        "lineno": span.line,
-        "col_offset": span.col - 1,
-        "end_lineno": span.end_line,
-        "end_col_offset": max(span.end_col - 1, 0),
-    }
+    """The AST position of a Span: columns count from 0 there. The end column tells the site (conditions/sites.py)."""
+    col, end_col = span.col - 1, max(span.end_col - 1, 0)
+    if end_col >= MARK > col:
+        end_col = MARK - 1
+    if type(span) is SiteSpan:
+        end_col += MARK * span.site
+    return {"lineno": span.line, "col_offset": col, "end_lineno": span.end_line, "end_col_offset": end_col}
 
 
 def name(identifier: str, loc: Loc) -> ast.Name:

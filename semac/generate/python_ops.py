@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable
 
 from semac.generate.pyast import Loc, attribute, binop, builtin, call, compare, const, negate, subscript
+from semac.ir.intrinsics import CHAR_TABLES
 
 PURE, READ, EFFECT = 0, 1, 2  # as in nest.py
 Printer = Callable[[list[ast.expr], Loc], ast.expr]
@@ -174,6 +175,13 @@ def _joined(args: list[ast.expr], loc: Loc) -> ast.expr:
 def _turned(args: list[ast.expr], loc: Loc) -> ast.expr:
     return subscript(args[0], ast.Slice(step=const(-1, loc), **loc), loc)
 
+
+for _kind, _table in CHAR_TABLES.items():
+    _op(
+        _kind,
+        lambda args, loc: subscript(args[-1], args[0], loc),
+        runtime=f"sema_runtime.lib.text.chars:{_table}",
+    )
 
 _op("joined", _joined)
 _op("digits", _joined)

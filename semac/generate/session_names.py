@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sema_runtime.values.naming import program_globals
-from semac.ir.identifiers import beside_builtins, decodes, unique
+from semac.ir.identifiers import beside_builtins, decodes, is_module_attribute, unique
 from semac.ir.intrinsics import INTRINSICS
 
 NAMES_TABLE = "__sema_names__"  # in the globals of a module: Python name → Sema name, what messages say
@@ -31,7 +31,7 @@ class SharedNames:
         """The Python name of a global; the first of two colliding names gets the plain one."""
         python = self.python.get(sema)
         if python is None:
-            python = unique(beside_builtins(sema), self.taken)
+            python = sema if is_module_attribute(sema) else unique(beside_builtins(sema), self.taken)
             self.keep(sema, python)
             self.note(python, sema, is_global=True)
         return python

@@ -348,7 +348,8 @@ def py_import(c: Context, op: PyImport, dest: Dest) -> None:
         c.append(ast.Import([ast.alias(op.module, local, **loc)], **loc))
     else:
         aliases = [ast.alias(attr, None if var.py == attr else var.py, **loc) for attr, var in op.names]
-        c.append(ast.ImportFrom(op.module, aliases, 0, **loc))
+        absolute = op.module.lstrip(".")
+        c.append(ast.ImportFrom(absolute or None, aliases, len(op.module) - len(absolute), **loc))
     c.finish(const(None, loc), dest, loc, False)
 
 

@@ -26,6 +26,7 @@ from semac import sources
 from semac.fingerprint import digest
 from semac.imports import cache
 from semac.imports.archives import archive_has, archive_member, archive_of
+from semac.imports.tools import teach_tools
 from semac.sources import decode, read, read_file
 
 TYPE_CHECKING = False
@@ -48,21 +49,26 @@ class SemaSyntaxError(SyntaxError):
     sema_error: Exception | None = None
 
 
-def install() -> None:
-    """Makes .sema files importable in this interpreter, and tracebacks free of the compiler's frames. Idempotent."""
-    from semac.diagnostics import tracebacks
+def install(sets_hooks: bool = True) -> None:
+    """Makes .sema files importable in this interpreter and in processes that it spawns. Idempotent.
 
+    sets_hooks: whether Python's tracebacks of uncaught errors are to be free of the compiler's frames.
+    """
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
         sys.meta_path.insert(at, SemaFinder())
-    when_loaded("inspect", _teach_inspect)
-    tracebacks.install()
+    teach_tools()
+    when_loaded("multiprocessing.spawn", _teach_spawn)
+    if sets_hooks:
+        from semac.diagnostics import tracebacks
+
+        tracebacks.install()
 
 
-def _teach_inspect(inspect: ModuleType) -> None:
-    from semac.diagnostics.source_text import teach_inspect
+def _teach_spawn(spawn: ModuleType) -> None:
+    from semac.imports.spawned import teach_spawn
 
-    teach_inspect(inspect)
+    teach_spawn(spawn, install, SemaLoader)
 
 
 def uninstall() -> None:
@@ -243,6 +249,16 @@ class SemaLoader(SourceFileLoader):
         if macro_files is not None:
             cache.store(self.kept, source, unit.code, macro_files, stamp)
         return unit.code
+
+    def get_resource_reader(self, name: Any = None) -> Any:
+        """For `importlib.resources`: what reads files beside a package, in an archive too."""
+        folder = os.path.dirname(self.path)
+        if os.path.isdir(folder) or archive_of(folder) is None:
+            return super().get_resource_reader(name)
+        from importlib.readers import ZipReader
+        from zipimport import zipimporter
+
+        return ZipReader(zipimporter(os.path.dirname(folder)), name)
 
     def is_package(self, fullname: str | None = None) -> bool:
         return os.path.basename(self.path) == INIT

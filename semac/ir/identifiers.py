@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import re
 import unicodedata
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 KEYWORDS = frozenset(keyword.kwlist)
 PREDEFINED = frozenset(dir(builtins))
+KEPT = frozenset(("__name__", "__package__"))
+RESERVED = (PREDEFINED - KEPT) | {"__builtins__", "__cached__", "__class__", "__dict__"}
 WORDS = {
     "*": "star", "+": "plus", "=": "eq", "<": "lt", ">": "gt", "%": "pct", "&": "amp", ".": "dot", "#": "hash",
     "$": "dollar", "@": "at", "^": "caret", "~": "tilde", ":": "colon", "!": "mut", "?": "p", "|": "bar",
@@ -31,16 +34,31 @@ def mangle(name: str) -> str:
     text = plain if plain.isascii() and plain.isidentifier() else _spelled(name)
     if text.startswith("__") or text in KEYWORDS or not text.strip("_"):
         text += "_"
+        if text.startswith("__") and text.endswith("__") and text.strip("_"):
+            text = text.rstrip("_") + "___"  # not one of the names that mean something to Python
     return text
 
 
+def is_module_attribute(name: str) -> bool:
+    """Whether a global is one that Python sets or looks for in modules and keeps its name: `__name__`, `__version__`.
+
+    Those by which a program could reach Python or change the compiler's own globals are names like any other.
+    """
+    return name not in RESERVED and name.isascii() and re.fullmatch("__(?!sema_)[a-z]+(_[a-z]+)*__", name) is not None
+
+
+def mangle_global(name: str) -> str:
+    """`mangle` for a global variable."""
+    return name if is_module_attribute(name) else mangle(name)
+
+
 def beside_builtins(name: str) -> str:
-    """`mangle` for what must not be taken for a builtin of Python: `list_`.
+    """`mangle_global` for what must not be taken for a builtin of Python: `list_`.
 
     Globals of a session, which live beside code that was compiled before them, and those that may be unbound.
     """
-    text = mangle(name)
-    return text + "_" if text in PREDEFINED else text
+    text = mangle_global(name)
+    return text + "_" if text in PREDEFINED and not is_module_attribute(name) else text
 
 
 def _spelled(name: str) -> str:
@@ -80,5 +98,5 @@ def unique(base: str, *taken: AbstractSet[str]) -> str:
 
 
 def decodes(identifier: str, name: str) -> bool:
-    """Whether the default rule decodes identifier to name."""
-    return identifier.replace("_", "-") == name
+    """Whether the default rule decodes identifier to name, or nothing ever has to: these two are never unbound."""
+    return name in ("__name__", "__file__") or identifier.replace("_", "-") == name

@@ -10,3 +10,9 @@ INTRINSICS = OPERATORS | frozenset([
     "car", "cdr", "cons", "length", "null?", "nth", "get", "append", "mod", "first", "rest", "string-length", "pair?",
     "list?", "number?", "string?", "symbol?", "contains?", "string-ref",
 ])  # fmt: skip
+# Builtins that say something of a character → the table of it, in lib/text/chars.py
+CHAR_TABLES = {
+    "char-alphabetic?": "ALPHABETIC", "char-numeric?": "NUMERIC", "char-whitespace?": "WHITE",
+    "char-upper-case?": "UPPER_CASE", "char-lower-case?": "LOWER_CASE",
+    "char-upcase": "UPCASED", "char-downcase": "DOWNCASED",
+}  # fmt: skip

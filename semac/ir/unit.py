@@ -6,6 +6,7 @@ from typing import Any
 
 from semac.ir.nodes import Function, Var
 from semac.ir.places import Places
+from semac.ir.sites import Sites
 
 
 class Unit:
@@ -33,6 +34,7 @@ class Unit:
         self.own: set[str] = set()  # what its top-level forms define
         self.reassigned: set[str] = set()
         self.places = Places()
+        self.sites = Sites()
         self.fitting: dict[int, bool] = {}  # ids of sequence patterns → whether the value surely has their length
         self.fixed: set[Any] = set()  # calls of builtins that the text doesn't name: no definition changes them
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner

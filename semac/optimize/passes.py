@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 
 from semac.ir.unit import Unit
+from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.walk import inline_builtins
@@ -40,6 +41,7 @@ class Pass:
 
 PASSES: tuple[Pass, ...] = (
     Pass("loops", loop_over_items),  # `map`, folds and their kin over known functions become loops
+    Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops),  # loops that count become `for ... in range`

@@ -6,8 +6,9 @@ sound because the call is what stands in the other branch: it gives the same ans
 
 from __future__ import annotations
 
-from semac.anf.nodes import Call, CallBuiltin, CallRuntime, GetField, Guarded, IsRecord, Op
+from semac.anf.nodes import Call, CallBuiltin, CallRuntime, GetField, Guarded, IsRecord, Op, Python
 from semac.anf.walk import instructions
+from semac.ir.intrinsics import CHAR_TABLES
 from semac.ir.unit import Unit
 from semac.optimize.tails import functions
 
@@ -28,6 +29,8 @@ def plain(op: Op) -> Op:
     if type(op) is Guarded:
         path, _, builtin = op.slow.partition("builtin:")
         made = CallBuiltin(builtin, op.args, fixed=True) if builtin else CallRuntime(path, op.args)
+    elif type(op) is Python and op.kind in CHAR_TABLES:
+        made = CallBuiltin(op.kind, op.args, fixed=True)
     elif type(op) is GetField and not op.is_sure:
         made = Call(op.head, [op.record])
     elif type(op) is IsRecord and not op.is_sure:

@@ -14,6 +14,7 @@ from sema_runtime.values.atoms import symbol
 from sema_runtime.values.errors import ReaderError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+from semac.syntax.indentation import extra_advice, missing_advice
 from semac.syntax.lexer import Comment, Token, lex
 from semac.syntax.literals import ATOM, CLOSE, FSTRING, OPEN, PLACEHOLDER, PREFIX
 from semac.syntax.spans import Span, moved
@@ -289,7 +290,8 @@ class _Parser:
             frame.spans.append(span)
             return self._close(closer, span)
         if kind not in OPENERS or (kind == MAP and len(frame.items) % 2):
-            self._fail(f"unexpected closing `{closer}`", span, f"no matching opening {ENDED_BY[closer]}")
+            hint = extra_advice(f"no matching opening {ENDED_BY[closer]}", self.tokens)
+            self._fail(f"unexpected closing `{closer}`", span, hint)
         else:
             opener, wanted, name = OPENERS[kind], CLOSERS[kind], NAMES[kind]
             self._fail(
@@ -328,7 +330,7 @@ class _Parser:
                 self._fail("map literal must have even number of forms", frame.span)
             else:
                 name, closer = NAMES[frame.kind], CLOSERS[frame.kind]
-                self._fail(f"unterminated {name}", frame.span, f"add a closing `{closer}`")
+                self._fail(f"unterminated {name}", frame.span, missing_advice(closer, self.tokens))
             self._drop_innermost(self.end)
 
     # Forms

@@ -42,6 +42,18 @@ class Span:
         return f"Span({self.line}, {self.col}, {self.end_line}, {self.end_col})"
 
 
+class SiteSpan(Span):
+    """Where a form of a called function stands whose code is part of the caller's. site: the number of the call."""
+
+    __slots__ = ("site",)
+    site: int
+
+    def __init__(self, span: Any, site: int) -> None:
+        super().__init__(span.line, span.col, span.end_line, span.end_col, span.children)
+        self.is_written = span.is_written
+        self.site = site
+
+
 def relocated(items: list[Any], span: Any, children: Sequence[Any] | None = None) -> List:
     """A list of the items that stands where span says.
 

@@ -28,6 +28,7 @@ WITH_FORM = LIST | VECTOR | DICT | CHAR  # kinds of values that can be represent
 MIXED = "mixed"  # the form of a union whose parts have several
 MAX_DEPTH = 4  # of containers in containers, before what is inside counts as unknown
 MAX_MEMBERS = 16  # functions, arrays or records that a union names one by one
+MAX_FIELDS = 32  # of the shape of maps that are written with different keys
 
 NAMES = {
     "int": INT, "float": FLOAT, "rational": RATIO, "true": TRUE, "false": FALSE, "nil": NIL, "str": STR, "char": CHAR,
@@ -43,8 +44,8 @@ class Type:
     """A type. Made by `make` alone, which keeps one object for equal types."""
 
     __slots__ = (
-        "arrays", "depth", "fns", "form", "is_local", "is_vague", "item", "joins", "key", "records", "refs", "row",
-        "shape", "tags", "value", "vec", "vitem",
+        "arrays", "depth", "fns", "form", "is_local", "is_vague", "item", "joins", "key", "optional", "records", "refs",
+        "row", "shape", "tags", "value", "vec", "vitem",
     )  # fmt: skip
     tags: int
     item: Type  # of a list; NEVER where there is no list
@@ -54,7 +55,8 @@ class Type:
     arrays: Members  # where an array was made (`Site`)
     key: Type
     value: Type
-    shape: Shape | None  # the fields of a map whose keys are exactly these keywords
+    shape: Shape | None  # the fields of a map which has no other keys than these keywords
+    optional: frozenset[Any]  # the keywords of the shape that the map may lack
     records: Members  # the record types
     fns: Members  # functions of the program, and names of builtins
     form: str  # how a value is represented: "" as the runtime has it
@@ -134,6 +136,7 @@ def _new(tags: int, depth: int = 0) -> Type:
     new.tags, new.depth, new.form, new.refs, new.joins = tags, depth, "", EMPTY, {}
     new.vec = new.shape = new.row = None
     new.arrays = new.records = new.fns = None
+    new.optional = EMPTY
     new.is_local = new.is_vague = False
     return new
 
@@ -141,7 +144,7 @@ def _new(tags: int, depth: int = 0) -> Type:
 def _identity(type_: Type) -> tuple[Any, ...]:
     return (
         type_.tags, type_.item, type_.vec, type_.vitem, type_.arrays, type_.key, type_.value, type_.shape,
-        type_.records, type_.fns, type_.form, type_.row,
+        type_.records, type_.fns, type_.form, type_.row, type_.optional,
     )  # fmt: skip
 
 
@@ -166,6 +169,7 @@ def make(
     fns: Members = None,
     form: str = "",
     row: tuple[Type, ...] | None = None,
+    optional: frozenset[Any] = EMPTY,
 ) -> Type:
     """The type of these tags; what isn't given of a tag is unknown, what is given of an absent one is ignored."""
     if not tags:
@@ -189,16 +193,18 @@ def make(
         key, value = (atom(KEYWORD) if shape else NEVER), join_all(part for _, part in shape)
     else:
         key, value = ANY if key is None else key, ANY if value is None else value
+    optional = EMPTY if shape is None else optional
     arrays = arrays if tags & ARRAY else EMPTY
     records = records if tags & RECORD else EMPTY
     fns = fns if tags & FN else EMPTY
-    identity = (tags, item, vec, vitem, arrays, key, value, shape, records, fns, form, row)
+    identity = (tags, item, vec, vitem, arrays, key, value, shape, records, fns, form, row, optional)
     known = _tables.shared.get(identity) or _tables.local.get(identity)
     if known is not None:
         return known
     new = _new(tags)
     new.item, new.vec, new.vitem, new.arrays, new.row = item, vec, vitem, arrays, row
-    new.key, new.value, new.shape, new.records, new.fns, new.form = key, value, shape, records, fns, form
+    new.key, new.value, new.shape, new.optional = key, value, shape, optional
+    new.records, new.fns, new.form = records, fns, form
     _describe(new)
     (_tables.local if new.is_local else _tables.shared)[identity] = new
     return new
@@ -251,9 +257,9 @@ def dict_of(tags: int, key: Type, value: Type) -> Type:
     return make(tags, key=key, value=value)
 
 
-def shape_of(fields: dict[Any, Type]) -> Type:
-    """A sorted map with exactly these keyword keys."""
-    return make(MAP, shape=tuple(sorted(fields.items(), key=lambda field: field[0].name)))
+def shape_of(fields: dict[Any, Type], optional: frozenset[Any] = EMPTY) -> Type:
+    """A sorted map with these keyword keys, of which it may lack the optional ones."""
+    return make(MAP, shape=_sorted_fields(fields), optional=optional)
 
 
 def function_of(*members: Any) -> Type:
@@ -299,7 +305,7 @@ def _inner(a: Type, b: Type) -> Type:
 def _joined(a: Type, b: Type) -> Type:
     tags = a.tags | b.tags
     vec = a.vec if not b.tags & VECTOR else b.vec if not a.tags & VECTOR else _vectors(a.vec, b.vec)
-    shape = a.shape if not b.tags & DICT else b.shape if not a.tags & DICT else _shapes(a.shape, b.shape)
+    shape, optional = _shapes(a, b)
     return make(
         tags,
         item=_inner(a.item, b.item),
@@ -313,6 +319,7 @@ def _joined(a: Type, b: Type) -> Type:
         fns=_members(a.fns, b.fns),
         form=_form(a, b),
         row=a.row if not b.tags & LIST else b.row if not a.tags & LIST else _vectors(a.row, b.row),
+        optional=optional,
     )
 
 
@@ -335,10 +342,26 @@ def _vectors(a: tuple[Type, ...] | None, b: tuple[Type, ...] | None) -> tuple[Ty
     return tuple(map(_inner, a, b))
 
 
-def _shapes(a: Shape | None, b: Shape | None) -> Shape | None:
-    if a is None or b is None or len(a) != len(b) or any(x is not y for (x, _), (y, _) in zip(a, b, strict=True)):
-        return None
-    return tuple((key, _inner(x, y)) for (key, x), (_, y) in zip(a, b, strict=True))
+def _shapes(a: Type, b: Type) -> tuple[Shape | None, frozenset[Any]]:
+    """The shape of maps of either type, and the keywords that some of them may lack."""
+    if not b.tags & DICT:
+        return a.shape, a.optional
+    if not a.tags & DICT:
+        return b.shape, b.optional
+    if a.shape is None or b.shape is None:
+        return None, EMPTY
+    if len(a.shape) == len(b.shape) and all(x is y for (x, _), (y, _) in zip(a.shape, b.shape, strict=True)):
+        both = tuple((key, _inner(x, y)) for (key, x), (_, y) in zip(a.shape, b.shape, strict=True))
+        return both, a.optional | b.optional
+    fields, others = dict(a.shape), dict(b.shape)
+    optional = a.optional | b.optional | (fields.keys() ^ others.keys())
+    for key, part in b.shape:
+        fields[key] = _inner(fields[key], part) if key in fields else part
+    return (_sorted_fields(fields), optional) if len(fields) <= MAX_FIELDS else (None, EMPTY)
+
+
+def _sorted_fields(fields: dict[Any, Type]) -> Shape:
+    return tuple(sorted(fields.items(), key=lambda field: field[0].name))
 
 
 def join_all(types: Iterable[Type]) -> Type:
@@ -355,7 +378,7 @@ def restrict(type_: Type, tags: int) -> Type:
         return type_
     return make(
         kept, type_.item, type_.vec, type_.vitem, type_.arrays, type_.key, type_.value, type_.shape, type_.records,
-        type_.fns, type_.form, type_.row,
+        type_.fns, type_.form, type_.row, type_.optional,
     )  # fmt: skip
 
 
@@ -396,22 +419,27 @@ def _limited(type_: Type, depth: int) -> Type:
         type_.fns,
         type_.form,
         None if type_.row is None else tuple(map(inner, type_.row)),
+        type_.optional,
     )
 
 
-def field(type_: Type, key: Any) -> Type:
-    """What a look-up of a keyword in a map gives where the key is there; NIL is for the caller to add."""
-    if type_.shape is not None:
-        return next((part for known, part in type_.shape if known is key), NEVER)
-    return type_.value
+def field(type_: Type, key: Any, default: Type) -> Type:
+    """What a look-up of a keyword in a map gives. default: where the map lacks it."""
+    if type_.shape is None:
+        return join(type_.value, default)
+    for known, part in type_.shape:
+        if known is key:
+            return join(part, default) if key in type_.optional else part
+    return default
 
 
 def has_field(type_: Type, key: Any) -> bool:
-    return type_.shape is not None and any(known is key for known, _ in type_.shape)
+    """Whether a map surely has a keyword."""
+    return type_.shape is not None and key not in type_.optional and any(known is key for known, _ in type_.shape)
 
 
 def show(type_: Type) -> str:
-    """For dumps: `int|nil`, `list[int]`, `{:a int}`, `[int str]`."""
+    """For dumps: `int|nil`, `list[int]`, `{:a int}`, `[int str]`; `:b? str` for an optional field."""
     if type_ is ANY:
         return "any"
     parts = []
@@ -427,7 +455,8 @@ def show(type_: Type) -> str:
         elif tag == VECTOR:
             parts.append(f"vector[{show(type_.vitem)}]" if type_.vec is None else f"[{' '.join(map(show, type_.vec))}]")
         elif tag & DICT and type_.shape is not None:
-            parts.append("{" + " ".join(f":{key.name} {show(part)}" for key, part in type_.shape) + "}")
+            fields = (f":{key.name}{'?' * (key in type_.optional)} {show(part)}" for key, part in type_.shape)
+            parts.append("{" + " ".join(fields) + "}")
         elif tag & DICT:
             parts.append(f"{name}[{show(type_.key)} {show(type_.value)}]")
         elif tag == RECORD and type_.records:

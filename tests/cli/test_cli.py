@@ -203,8 +203,8 @@ def test_a_closed_pipe_ends_the_program_quietly() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *("ast", "cassette", "cassette list", "check", "compile", "doctor", "eval", "mcp", "mcp login", "usage"),
-        *("workflow run", "workflow check", "workflow list", "workflow approve"),
+        *("ast", "cassette", "cassette list", "check", "compile", "doctor", "eval", "fmt", "mcp", "mcp login", "nrepl"),
+        *("usage", "workflow run", "workflow check", "workflow list", "workflow approve"),
     ],
 )
 def test_help_of_a_command_says_what_is_typed(command: str) -> None:
@@ -219,7 +219,7 @@ def test_a_word_that_is_nearly_a_command(tmp_path: Path) -> None:
         2,
         "Error: no such file or command 'worflow'. Did you mean 'sema workflow'?\n",
     )
-    assert sema("fmt", "a.sema", cwd=tmp_path).stderr == "Error: 'sema fmt' is not available yet\n"
+    assert sema("disasm", "a.sema", cwd=tmp_path).stderr == "Error: 'sema disasm' is not available yet\n"
     (tmp_path / "chekc").write_text('(display "a program")')
     assert sema("chekc", cwd=tmp_path).stdout == "a program"
     assert sema("nothing", cwd=tmp_path).stderr.startswith("Error: file not found: 'nothing' (not a file or command)\n")

@@ -200,3 +200,60 @@ def test_numpy() -> None:
 def test_rich() -> None:
     rich = pytest.importorskip("rich.pretty", reason="pip install 'semac[dev-interop]'")
     assert "7" in rich.pretty_repr(sema(ORDER))
+
+
+# What Python sees of a map
+
+
+def test_iteration_loses_no_key_that_python_confuses() -> None:
+    m = sema("{0 :int 0.0 :float 1 :one #t :true :a 5}")
+    assert len(m) == len(list(m)) == len(list(m.items())) == len(m.keys()) == len(list(m.values())) == 5
+    assert {(type(key), value) for key, value in m.items() if key == 0} == {
+        (int, keyword("int")),
+        (float, keyword("float")),
+    }
+    assert json.loads(json.dumps(m)) == {"0": "int", "0.0": "float", "1": "one", "True": "true", "a": 5}
+    with pytest.raises(ValueError, match="one to a dict of Python"):
+        m.copy()
+
+
+def test_an_object_with_a_name_is_no_keyword() -> None:
+    from pathlib import Path
+
+    m = Map.of([(Path("x/a"), 1), (keyword("b"), 2)])
+    assert list(m) == [Path("x/a"), "b"] and m[Path("x/a")] == 1 and dict(m) == {Path("x/a"): 1, "b": 2}
+
+
+def test_reading_once_and_again_gives_the_same() -> None:
+    m = sema('{:a 1 "b" 2 c 3}'.replace(" c ", " (quote c) "))
+    for _ in range(3):
+        assert (m["a"], m["b"], m["c"], m.get("d", 4), m[keyword("a")]) == (1, 2, 3, 4, 1)
+        assert dict(m.items()) == {"a": 1, "b": 2, "c": 3} == m.copy() and "c" in m and "d" not in m
+    m.copy()["z"] = 1
+    assert "z" not in m and len(m) == 3
+
+
+def test_looking_for_a_string_interns_no_keyword() -> None:
+    from sema_runtime.values.atoms import KEYWORDS
+
+    before = len(KEYWORDS)
+    assert [sema("{:a 1}").get(f"nowhere-{index}") for index in range(50)] == [None] * 50
+    assert len(KEYWORDS) - before < 10
+
+
+def test_a_map_that_was_read_gives_new_maps_their_own_entries() -> None:
+    m = sema("{:a 1}")
+    for _ in range(3):
+        dict(m)
+    changed = sema("(begin (define (f m) (assoc m :b 2)) f)")(m)
+    assert dict(changed) == {"a": 1, "b": 2} and dict(m) == {"a": 1} == m.copy()
+
+
+def test_numbers_of_libraries_convert_and_print_as_numbers() -> None:
+    text = """(begin (py/import "numpy" :as np) (py/from "decimal" Decimal)
+      (define i (np.int64 3)) (define f (np.float32 2.5))
+      (list (int i) (float f) (int (Decimal "3.7")) (float (Decimal "0.5")) (str i f (np.float64 1))
+            (<= i 3) (< i 2)))"""
+    assert sema(text) == [3, 2.5, 3, 0.5, "32.51.0", True, False]
+    text = '(begin (py/import "numpy" :as np) (define (f a) (list (<= a 1) (>= a 1))) (f (np.arange 3)))'
+    assert [list(map(bool, answer)) for answer in sema(text)] == [[True, True, False], [False, True, True]]

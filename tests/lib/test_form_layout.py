@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from sema_runtime.lib.text.form_layout import Atom, Break, Comment, Group, Layout, Prefixed
+from sema_runtime.form_layout import Atom, Break, Comment, Group, Layout, Prefixed
 from semac.session import Session
 
 TOKEN = re.compile(

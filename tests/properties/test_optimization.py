@@ -95,7 +95,7 @@ def test_a_loop_that_starts_above_its_bound_never_meets_it() -> None:
 def test_a_long_chain_of_functions_keeps_its_types() -> None:
     links = "".join(f"(define (f{i} a) (f{i + 1} (+ a 1)))" for i in range(400))
     text = compile_source(
-        f"(define (area r) (* r r)) {links} (define (f400 a) (* a 2)) (f0 (area 3))", mode="program"
+        f"(define (area r) (* r r)) {links} (define (f400 a) (* a 2)) (f0 (area 3))", mode="program", is_text=True
     ).python_text()
     assert "return r * r" in text
     assert "return a * 2" in text

@@ -72,7 +72,7 @@ def test_printed_form(text: str, printed: str) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("\n  (foo (bar)\n baz", ("unterminated list", 2, 3, "add a closing `)`")),
+        ("\n  (foo (bar)\n   baz", ("unterminated list", 2, 3, "add a closing `)`")),
         ("[1 2)", ("mismatched bracket: expected `]` to close `[`, found `)`", 1, 5,
                    "this vector was opened with `[` — close it with `]`")),
         ("1 2)", ("unexpected closing `)`", 1, 4, "no matching opening parenthesis")),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-from sema_runtime.ai import agents, conversations, sync
+from sema_runtime.ai import agents, conversations, program_agents, sync
 from sema_runtime.ai.agents import Run as Run
 from sema_runtime.ai.errors import BudgetError as BudgetError
 from sema_runtime.ai.errors import LlmError as LlmError
@@ -47,11 +47,51 @@ from sema_runtime.ai.values import image as image
 from sema_runtime.tasks import call
 
 __all__ = [
-    "Agent", "BudgetError", "Comparison", "Conversation", "Image", "LlmError", "Memory", "Message", "Prompt",
-    "ProviderError", "Ranked", "Run", "SemaError", "Stream", "SyncStream", "Tool", "ToolEvent", "Usage", "batch",
-    "budget", "cache", "cassette", "chat", "classify", "compare", "complete", "complete_all", "configure",
-    "configure_embeddings", "embed", "extract", "fallback", "image", "last_usage", "providers", "rate_limit",
-    "rerank", "reset_usage", "set_default", "set_price", "stream", "summarize", "tool", "usage",
+    "Agent",
+    "BudgetError",
+    "Comparison",
+    "Conversation",
+    "Image",
+    "LlmError",
+    "Memory",
+    "Message",
+    "ProgramAgent",
+    "Prompt",
+    "ProviderError",
+    "Ranked",
+    "Run",
+    "SemaError",
+    "Stream",
+    "SyncStream",
+    "Tool",
+    "ToolEvent",
+    "Usage",
+    "batch",
+    "budget",
+    "cache",
+    "cassette",
+    "chat",
+    "classify",
+    "compare",
+    "complete",
+    "complete_all",
+    "configure",
+    "configure_embeddings",
+    "embed",
+    "extract",
+    "fallback",
+    "image",
+    "last_usage",
+    "providers",
+    "rate_limit",
+    "rerank",
+    "reset_usage",
+    "set_default",
+    "set_price",
+    "stream",
+    "summarize",
+    "tool",
+    "usage",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -111,6 +151,19 @@ async def embed(text: Sequence[str], **options: Unpack[ModelOption]) -> list[lis
 @wraps(sync.embed)
 async def embed(text: Any, **options: Unpack[ModelOption]) -> Any:
     return await call(sync.embed, text, **options)
+
+
+class ProgramAgent(program_agents.BaseProgramAgent):
+    __doc__ = program_agents.BaseProgramAgent.__doc__
+
+    async def run(self, question: str) -> program_agents.ProgramRun:
+        """Asks until a program returns, fails for good, or there are no turns left. Raises LlmError of calls.
+
+        Programs and tools run in a thread; cancelling ends the program that runs.
+        """
+        import asyncio
+
+        return await asyncio.to_thread(self._run, question)
 
 
 class Agent(agents.BaseAgent):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, EnumType
 from typing import Any, TypeVar, Unpack, overload
 
-from sema_runtime.ai import agents, conversations
+from sema_runtime.ai import agents, conversations, program_agents
 from sema_runtime.ai.memory import Memory as Memory
 from sema_runtime.ai.options import (
     BatchOptions,
@@ -41,9 +41,9 @@ from sema_runtime.ai.values import image as image
 from sema_runtime.values.lists import List
 
 __all__ = [
-    "Agent", "Conversation", "Memory", "batch", "budget", "cache", "cassette", "chat", "classify", "compare",
-    "complete", "complete_all", "configure", "configure_embeddings", "embed", "extract", "fallback", "image",
-    "last_usage", "providers", "rate_limit", "rerank", "reset_usage", "set_default", "set_price", "stream",
+    "Agent", "Conversation", "Memory", "ProgramAgent", "batch", "budget", "cache", "cassette", "chat", "classify",
+    "compare", "complete", "complete_all", "configure", "configure_embeddings", "embed", "extract", "fallback",
+    "image", "last_usage", "providers", "rate_limit", "rerank", "reset_usage", "set_default", "set_price", "stream",
     "summarize", "tool", "usage",
 ]  # fmt: skip
 
@@ -231,6 +231,14 @@ class Agent(agents.BaseAgent):
     def stream(self, text: str, **options: Unpack[RunOptions]) -> SyncStream[agents.Run]:
         """As `run`, but returns an iterator over the pieces of text of every round; its `result` is the run."""
         return SyncStream(self._streamed(text, options, Conversation))
+
+
+class ProgramAgent(program_agents.BaseProgramAgent):
+    __doc__ = program_agents.BaseProgramAgent.__doc__
+
+    def run(self, question: str) -> program_agents.ProgramRun:
+        """Asks until a program returns, fails for good, or there are no turns left. Raises LlmError of calls."""
+        return self._run(question)
 
 
 class Conversation(conversations.BaseConversation):

@@ -16,6 +16,7 @@ ENDS = frozenset(
     ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "RETURN_VALUE", "RERAISE", "RAISE_VARARGS")
 )
 BELOW_ARGUMENTS = 2 if sys.version_info >= (3, 13) else 1  # from there on a null stands between function and arguments
+ALWAYS_NAMED = sys.version_info >= (3, 14)  # `f(*args)` has a null where `f(*args, **named)` has the named arguments
 LEAVING = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "POP_", "NOP", "RESUME")
 FUSED = ("_LOAD_FAST", "_LOAD_FAST_BORROW")
 
@@ -50,7 +51,7 @@ def _pushed(code: CodeType, lasti: int) -> tuple[dis.Instruction, int, int] | No
         return None
     above = arguments = call.arg or 0  # values above the function
     if call.opname == "CALL_FUNCTION_EX":
-        above, arguments = 1 + (above & 1), 1
+        above, arguments = 2 if ALWAYS_NAMED else 1 + (above & 1), 1
     while index and instructions[index - 1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
         index -= 1  # they count as a part of the call
     depths = _depths(instructions, index, bytecode.exception_entries)
@@ -93,7 +94,7 @@ def _depths(instructions: list[dis.Instruction], last: int, handlers: Any) -> li
 def _loaded(instruction: dis.Instruction, frame: FrameType, which: int) -> tuple[bool, Any]:
     """The value that an instruction loads; which: the one of two, where a single instruction loads two variables."""
     name = instruction.argval
-    if instruction.opname == "LOAD_CONST":
+    if instruction.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
         return True, name
     if instruction.opname.endswith(FUSED) and type(name) is tuple:  # Python 3.13 loads and stores in pairs
         name = name[which]
@@ -105,3 +106,11 @@ def _loaded(instruction: dis.Instruction, frame: FrameType, which: int) -> tuple
             if name in scope:
                 return True, scope[name]
     return NOTHING
+
+
+def operator_at(frame: FrameType, lasti: int) -> str:
+    """The binary operator of Python at an instruction, such as `%`; "" for any other instruction."""
+    for instruction in dis.get_instructions(frame.f_code):
+        if instruction.offset == lasti and instruction.opname == "BINARY_OP":
+            return instruction.argrepr.removesuffix("=")
+    return ""

@@ -11,13 +11,15 @@ from sema_runtime.conditions.tracebacks import (
 )
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
+from sema_runtime.values.lazy_dicts import LazyDict
 from sema_runtime.values.lists import EMPTY, List
-from sema_runtime.values.maps import LazyDict, Map
+from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code, sema_names
 from sema_runtime.values.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 
@@ -162,12 +164,30 @@ def unbound_hint(name: str, exc: BaseException) -> str | None:
 
 
 def program_names(exc: BaseException) -> list[str]:
-    """The Sema names of the globals of the compiled module that raised an error."""
+    """The Sema names of the variables of the function that raised an error, then of the globals of its module."""
     place = innermost(exc)
     frame = place[0] if place else None
     while frame is not None and sema_names(frame.f_code, frame.f_globals) is None:
         frame = frame.f_back
-    return global_names(frame.f_globals) if frame is not None else []
+    if frame is None:
+        return []
+    names: list[str] = []
+    trace = exc.__traceback__
+    while trace is not None:  # of the innermost function, and of those around it
+        code = trace.tb_frame.f_code
+        if f"{frame.f_code.co_qualname}.".startswith(f"{code.co_qualname}."):
+            if trace.tb_frame.f_globals is frame.f_globals:
+                names = local_names(code, frame.f_globals) + names
+        trace = trace.tb_next
+    return [*names, *global_names(frame.f_globals)]
+
+
+def local_names(code: CodeType, namespace: dict[str, Any]) -> list[str]:
+    """The Sema names of a function's parameters and variables, and of those around it that it uses."""
+    table = namespace.get("__sema_names__", {})
+    names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    # `total_2` is a temporary, or a variable whose plain name stands here too
+    return [name_of_code(name, table) for name in names if name[0] not in "_." and not name[-1].isdigit()]
 
 
 def global_names(namespace: dict[str, Any]) -> list[str]:

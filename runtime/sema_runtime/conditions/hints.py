@@ -35,6 +35,8 @@ FORM_VALUES = {
     "eval": "(fn (form) (eval form))", "throw": "(fn (x) (throw x))", "delay": "(fn (x) (delay x))",
     "macroexpand": "(fn (form) (macroexpand form))",
 }  # fmt: skip
+COMMA = 'a comma is unquote, for use inside of `(...); spaces alone stand between arguments: (println "x" "y")'
+COMMAS = {"unquote": COMMA, "unquote-splicing": COMMA}
 SHORTEST = 4  # letters of a name for which a neighbour is proposed
 STEADY = 5  # letters up to which a neighbour has the same first one: `test` is no `rest`
 
@@ -46,7 +48,7 @@ def for_unbound(name: str, program_names: Iterable[str] = ()) -> str | None:
     another language's name, the same words in another spelling, the nearest name. No advice is better than a
     far-fetched one.
     """
-    advice = dialects().get(name)
+    advice = COMMAS.get(name) or dialects().get(name)
     if advice is not None:
         return advice
     wrapped = FORM_VALUES.get(name)

@@ -7,6 +7,7 @@ reference shows calls elsewhere is in a table of each code object (places.py).
 from __future__ import annotations
 
 from sema_runtime.conditions.places import place_of
+from sema_runtime.conditions.sites import expanded
 from sema_runtime.conditions.tracebacks import (
     OPERATORS,
     Frame,
@@ -24,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
-    from sema_runtime.conditions.tracebacks import Call
+    from sema_runtime.conditions.tracebacks import Call, Position
 
 TAIL_CALL = tail_call.__code__
 TOP_LEVEL = "<module>"
@@ -68,8 +69,8 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
     frames: list[Frame] = []
     builtin: str | None = None
     called = ""  # of a call whose frame came just before: its kind
-    caller: tuple[CodeType, int] | None = None
-    for code, namespace, lasti, tb_line in calls:
+    caller: tuple[CodeType, int | Position] | None = None
+    for code, namespace, lasti, tb_line in expanded(calls):
         if is_ours(namespace):
             if code is not TAIL_CALL:
                 if called:
@@ -102,7 +103,7 @@ def _is_helper(code: CodeType, table: dict[str, str] | None) -> bool:
     return table is not None and table.get(code.co_name) == ANONYMOUS
 
 
-def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
+def calls_directly(code: CodeType, lasti: int | Position, python_name: str) -> bool:
     """Whether a call in code of the program calls one of the basic builtins by its name.
 
     The reference has instructions for these, with messages of their own; as values they are functions like others.
@@ -112,6 +113,8 @@ def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
     place = place_of(code, *position(code, lasti))
     if place is not None and place[4] == "calls back":
         return False
+    if type(lasti) is not int:
+        return True
     name, count = called_name(code, lasti)
     plain = name.strip("_")
     return plain == python_name.strip("_") and count == INSTRUCTION_ARGUMENTS.get(plain, count)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Position = tuple[int, int]
-    Call = tuple[CodeType, dict[str, Any], int, int | None]
+    Call = tuple[CodeType, dict[str, Any], int | Position, int | None]
 
 OURS = ("sema_runtime", "semac", "importlib")
 SHOWN = {
@@ -24,6 +24,7 @@ OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
+COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<genexpr>"))  # code of functions that have no other
 PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
 
@@ -40,7 +41,10 @@ class Frame:
 
 
 def raw_calls(exc: BaseException) -> list[Call]:
-    """(code, globals, instruction, line) of each frame, outermost first: cheap, and keeps no locals alive."""
+    """(code, globals, instruction, line) of each frame, outermost first: cheap, and keeps no locals alive.
+
+    The instruction of a call that is none of Python's is its position (conditions/sites.py).
+    """
     calls: list[Call] = []
     tb = exc.__traceback__
     while tb is not None:
@@ -62,10 +66,12 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
 
     A basic builtin that fails is shown by its name at the place of its call.
     """
+    from sema_runtime.conditions.sites import expanded
+
     frames: list[Frame] = []
     builtin: str | None = None
     called = False  # whether the previous frame is the program's
-    for code, namespace, lasti, tb_line in calls:
+    for code, namespace, lasti, tb_line in expanded(calls):
         if is_ours(namespace):
             if called:
                 builtin = builtin_name(code, namespace)
@@ -89,6 +95,8 @@ def _frames_of(code: CodeType, name: str, line: int, col: int) -> list[Frame]:
     from sema_runtime.conditions.places import inlined_in
 
     frames = [Frame(name, code.co_filename, line, col)]
+    if code.co_name in COMPREHENSIONS:
+        return frames
     seen = {(line, col)}
     while (caller := inlined_in(code, frames[-1].line, frames[-1].col)) is not None and caller not in seen:
         seen.add(caller)
@@ -141,8 +149,10 @@ def builtin_name(code: CodeType, namespace: dict[str, Any]) -> str | None:
 _positions: dict[tuple[CodeType, int], Position] = {}
 
 
-def position(code: CodeType, lasti: int) -> Position:
+def position(code: CodeType, lasti: int | Position) -> Position:
     """(line, column) of an instruction, 1-based, 0 where unknown."""
+    if not isinstance(lasti, int):
+        return lasti
     key = (code, lasti)
     place = _positions.get(key)
     if place is None:

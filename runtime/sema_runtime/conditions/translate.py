@@ -7,6 +7,7 @@ operands of the wrong type, deep recursion. `translated(exc)` is the condition t
 from __future__ import annotations
 
 import re
+import sys
 
 from sema_runtime.conditions.tracebacks import in_library, innermost, is_ours
 from sema_runtime.values.errors import ArityError, InternalError, SemaError, SemaTypeError, UnboundError
@@ -95,7 +96,7 @@ def _translate(exc: BaseException) -> SemaError | None:
     if isinstance(exc, NameError):
         return _unbound(exc)
     if isinstance(exc, ZeroDivisionError):
-        return _zero_division(str(exc))
+        return _zero_division(exc)
     if isinstance(exc, RecursionError):
         return SemaError(STACK_OVERFLOW, STACK_HINT)
     if isinstance(exc, TypeError):
@@ -135,10 +136,16 @@ def _unbound(exc: NameError) -> SemaError:
     return UnboundError(name_of_code(name, table))
 
 
-def _zero_division(text: str) -> SemaError:
-    if "modulo" in text and "division" not in text:
+def _zero_division(exc: ZeroDivisionError) -> SemaError:
+    text, operator = str(exc), ""
+    if text == "division by zero" and sys.version_info >= (3, 14):  # which says so of all operators
+        from sema_runtime.conditions.callee import operator_at
+
+        place = innermost(exc)
+        operator = operator_at(*place) if place is not None else ""
+    if operator == "%" or ("modulo" in text and "division" not in text):
         return by_operator("mod", SemaError("modulo by zero"))
-    if text == "integer division or modulo by zero":
+    if operator == "//" or text == "integer division or modulo by zero":
         return SemaError("quotient: division by zero", "quotient: ensure the divisor is non-zero")
     return by_operator("/", SemaError("division by zero", DIVISION_HINT))
 

@@ -18,6 +18,7 @@ from sema_runtime.mcp.tokens import credentials_of
 from sema_runtime.support.json_input import loads
 from sema_runtime.support.private_files import make_folders, owned
 from sema_runtime.support.visible import tell
+from sema_runtime.systems import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class ScopedStore:
         if not self._is_there():
             return None
         path = os.path.join(self.folder, name)
-        flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags = os.O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         try:
             descriptor = os.open(path, flags)
         except FileNotFoundError:

@@ -8,7 +8,6 @@ it and its children get SIGTERM, then SIGKILL.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 from contextlib import suppress
@@ -16,6 +15,7 @@ from contextlib import suppress
 from sema_runtime.mcp.protocol import MAX_BYTES, Failure, encoded
 from sema_runtime.support import terminal_state
 from sema_runtime.support.secrets import redacted
+from sema_runtime.systems import KILL, signal_group
 from sema_runtime.tasks import children
 
 TYPE_CHECKING = False
@@ -108,7 +108,7 @@ class Stdio:
 
     async def _end(self) -> None:
         self.input.close()
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for number in (signal.SIGTERM, KILL):
             if await self._ends_within(GRACE):
                 break
             self._signal(number)
@@ -134,7 +134,7 @@ class Stdio:
         if stdin is not None:
             with suppress(OSError):
                 stdin.close()
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for number in (signal.SIGTERM, KILL):
             deadline = time.monotonic() + GRACE
             while time.monotonic() < deadline:
                 if self.process.poll() is not None:
@@ -145,7 +145,7 @@ class Stdio:
 
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):  # it has just ended
-            os.killpg(self.process.pid, number)
+            signal_group(self.process, number)
 
 
 def _reason(settings: children.Settings, error: OSError | ValueError) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.support.json_input import loads
 from sema_runtime.support.private_files import make_folders
+from sema_runtime.systems import O_CLOEXEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def locked(path: str) -> Iterator[None]:
 
 
 def _lock_file(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return os.open(path, os.O_RDWR | os.O_CREAT | O_CLOEXEC, 0o600)
 
 
 def _take(descriptor: int, blocking: bool) -> bool:

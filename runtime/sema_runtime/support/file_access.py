@@ -7,6 +7,7 @@ from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.support.text_arguments import text_of
+from sema_runtime.systems import O_CLOEXEC, O_NONBLOCK
 from sema_runtime.values.errors import IoError, SemaError
 
 TYPE_CHECKING = False
@@ -66,7 +67,7 @@ def readable_name(name: str) -> str:
 def opened(path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
     """A descriptor of a file. Opening a pipe without a writer doesn't wait. mode: permissions of a new file. Raises
     OSError, ValueError."""
-    return os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0), mode)
+    return os.open(path, flags | O_CLOEXEC | O_NONBLOCK, mode)
 
 
 def opened_regular(function: str, path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:

@@ -11,8 +11,9 @@ from sema_runtime.support.json_input import MOST_LEVELS
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
 from sema_runtime.values.digits import TooManyDigits, may_exceed, whole
 from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lazy_dicts import LazyDict
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, LazyDict, Map
+from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.printer import display
 from sema_runtime.values.typenames import type_name
 
@@ -47,7 +48,7 @@ class JsonDict(LazyDict):
 def json_map(raw: dict[str, Any]) -> Map:
     """The map of a JSON object. Its entries are converted when it is read."""
     new: Map = _new(Map)
-    new._order = None
+    new._order = new._face = None
     new.d = entries = JsonDict()
     entries.source = raw
     return new

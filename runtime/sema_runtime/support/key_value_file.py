@@ -13,6 +13,7 @@ from sema_runtime.capabilities import check_path
 from sema_runtime.support.file_access import failed, reason
 from sema_runtime.support.replacing import Replacement
 from sema_runtime.support.shared_files import locked
+from sema_runtime.systems import O_CLOEXEC
 from sema_runtime.values.errors import IoError, SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.values.typenames import type_name
@@ -76,7 +77,7 @@ class KeyValueFile:
         """Gives a key that JSON text, or deletes it when there is none. Whether the key was there before."""
         check_path(function, self.path)
         try:
-            folder = os.open(os.path.dirname(self.target), os.O_RDONLY | os.O_CLOEXEC)
+            folder = os.open(os.path.dirname(self.target), os.O_RDONLY | O_CLOEXEC)
         except OSError as error:
             raise failed(function, self.path, error) from None
         try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from sema_runtime.systems import O_CLOEXEC
+
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
@@ -26,9 +28,9 @@ def make_folders(path: str) -> None:
 
 def make_file(path: str) -> None:
     """Makes an empty file for its owner alone; an existing one stays unchanged. Raises OSError."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | O_CLOEXEC, FILE_MODE))
 
 
 def owned(path: str, flags: int) -> int:
     """Opens a file; usable as the opener of `open`. A new file is for its owner alone."""
-    return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
+    return os.open(path, flags | O_CLOEXEC, FILE_MODE)

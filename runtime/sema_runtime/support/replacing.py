@@ -18,6 +18,7 @@ import sys
 from stat import S_ISFIFO, S_ISREG
 
 from sema_runtime.support.file_access import opened
+from sema_runtime.systems import O_CLOEXEC, set_blocking, set_mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Replacement:
                     raise
         descriptor = opened(self.target, os.O_WRONLY | os.O_TRUNC)
         if self.permissions is not None:
-            os.fchmod(descriptor, self.permissions)
+            set_mode(descriptor, self.permissions)
         return descriptor
 
     def _new_file(self, before: os.stat_result | None) -> int:
@@ -96,7 +97,7 @@ class Replacement:
         name = f".sema-{os.getpid()}-{os.urandom(8).hex()}.tmp"
         temporary = os.path.join(os.path.dirname(self.target), name)
         at_first = self.fresh if before is None and self.permissions is None else 0o600
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, at_first)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, at_first)
         try:
             permissions = self.permissions
             if before is not None:
@@ -106,7 +107,7 @@ class Replacement:
                 self._keep_attributes(descriptor)
                 permissions = before.st_mode & 0o7777 if permissions is None else permissions
             if permissions is not None:
-                os.fchmod(descriptor, permissions)
+                set_mode(descriptor, permissions)
         except OSError:
             os.close(descriptor)
             os.remove(temporary)
@@ -214,7 +215,7 @@ def opened_through(path: str, check: Callable[[], None] | None = None) -> int:
             from time import sleep
 
             sleep(PAUSE)
-    os.set_blocking(descriptor, True)
+    set_blocking(descriptor)
     return descriptor
 
 

@@ -7,6 +7,7 @@ import os
 
 from sema_runtime.support.file_access import opened_regular, write_all
 from sema_runtime.support.private_files import FILE_MODE, make_folders
+from sema_runtime.systems import read_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _is_current(path: str, descriptor: int) -> bool:
 def append_line(descriptor: int, line: bytes, is_locked: bool) -> None:
     """Appends a line to a file opened for reading and appending. An error leaves a locked file as it was."""
     size = os.fstat(descriptor).st_size
-    if size and os.pread(descriptor, 1, size - 1) != b"\n":  # the process that wrote it was killed meanwhile
+    if size and read_at(descriptor, 1, size - 1) != b"\n":  # the process that wrote it was killed meanwhile
         line = b"\n" + line
     try:
         write_all(descriptor, line)

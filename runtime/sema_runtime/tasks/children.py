@@ -13,6 +13,7 @@ from time import monotonic
 
 from sema_runtime.support.file_access import checked
 from sema_runtime.support.text_arguments import text_of
+from sema_runtime.systems import KILL, signal_group
 from sema_runtime.tasks.limits import LONGEST_WAIT
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -181,15 +182,13 @@ class Child:
             return
         with suppress(ProcessLookupError, PermissionError):  # has ended just now
             if self.alone:
-                os.killpg(self.handle.pid, number)
+                signal_group(self.handle, number)
             else:
                 self.handle.send_signal(number)
 
     def kill(self) -> None:
         """Kills the child and the processes it has started."""
-        from signal import SIGKILL
-
-        self.signal(SIGKILL)
+        self.signal(KILL)
 
 
 def _read(descriptor: int) -> bytes | None:

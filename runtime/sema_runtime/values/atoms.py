@@ -72,28 +72,32 @@ MAPS: set[type] = set()  # the types of Sema's maps, which maps.py enters
 ATOMIC.update((Symbol, Keyword, Char))
 NAMES.update({Symbol: "symbol", Keyword: "keyword", Char: "char"})
 ABSENT: Any = object()
-_symbols: dict[str, Symbol] = {}
-_keywords: dict[str, Keyword] = {}
+SYMBOLS: dict[str, Symbol] = {}
+KEYWORDS: dict[str, Keyword] = {}
 
 
 def symbol(name: str) -> Symbol:
     """The symbol of that name."""
-    atom = _symbols.get(name)
+    atom = SYMBOLS.get(name)
     if atom is None:
         atom = Symbol()
         atom.name = name
-        atom = _symbols.setdefault(name, atom)
+        atom = SYMBOLS.setdefault(name, atom)
     return atom
 
 
 def keyword(name: str) -> Keyword:
     """The keyword of that name, given without its colon."""
-    atom = _keywords.get(name)
+    atom = KEYWORDS.get(name)
     if atom is None:
         atom = Keyword()
         atom.name = name
-        atom = _keywords.setdefault(name, atom)
+        atom = KEYWORDS.setdefault(name, atom)
     return atom
+
+
+for _kind in (Symbol, Keyword):  # an attribute that no other object has
+    _kind.python_key = _kind.__dict__["name"]  # type: ignore[union-attr]
 
 
 class Characters(dict[str, Char]):

@@ -19,20 +19,20 @@ finds the string key, else the keyword `:name`. The runtime itself uses `pairs()
 
 from __future__ import annotations
 
-from _collections_abc import Mapping
+from _collections_abc import ItemsView, KeysView, Mapping
 from _operator import attrgetter  # the half of the module that is C: the other takes 0.3 ms to load
-from _thread import RLock
 
-from sema_runtime.values.atoms import MAPS, Keyword, Symbol, keyword, symbol
+from sema_runtime.values.atoms import KEYWORDS, MAPS, SYMBOLS, Keyword, Symbol, keyword, symbol
 from sema_runtime.values.equality import MISSING as MISSING
 from sema_runtime.values.equality import StoredKey, is_confused, is_plain, same_as_python, same_entries
+from sema_runtime.values.lazy_dicts import TAKING, LazyDict, let_go, take
 from sema_runtime.values.lists import List
 from sema_runtime.values.typenames import ATOMIC as ATOMIC
 from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+    from collections.abc import Callable, Iterable, Iterator, ValuesView
     from typing import Any, NoReturn, TypeVar
 
     M = TypeVar("M", bound="Map")
@@ -41,8 +41,6 @@ PLAIN = frozenset(ATOMIC | {List})  # stored as they are
 UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
 SMALL = 40  # entries up to which a copy costs no more than taking the dict over
 PINNED = 1 << 60
-TAKING = RLock()  # held while a dict is filled or changes its owner
-_take, _let_go = TAKING.acquire, TAKING.release  # `with` takes twice as long
 _name: Any = attrgetter("name")
 
 
@@ -97,19 +95,32 @@ def _python_key(key: Any, d: dict[Any, Any]) -> Any:
     return program_key(key)
 
 
+def plain_entries(d: dict[Any, Any]) -> dict[Any, Any] | None:
+    """Stored entries as Python sees them; None where keys of theirs are one key to a dict, as 0 and 0.0 are."""
+    try:
+        named = {key.python_key: value for key, value in d.items()}
+        if len(named) == len(d):
+            return named
+    except AttributeError:  # keys of other kinds
+        pass
+    face = {_python_key(key, d): value for key, value in d.items()}
+    return face if len(face) == len(d) else None
+
+
 class Map:
     """A sorted map. `Map(d)` adopts a dict of stored keys: the caller must not change it afterwards."""
 
-    __slots__ = ("_hash", "_order", "age", "d")
+    __slots__ = ("_face", "_hash", "_order", "age", "d")
     d: dict[Any, Any]
     age: int  # owners that the dict has had since it was last copied; unset means 0
     _order: tuple[list[Any], list[Any]] | None  # the program's keys in Sema's order, and the stored keys
+    _face: Any  # None; then whether it was asked for, once; then `face()`, which most maps need once at most
     _hash: int  # unset until it is asked for
     type_name = "map"
 
     def __init__(self, d: dict[Any, Any] | None = None) -> None:
         self.d = {} if d is None else d
-        self._order = None
+        self._order = self._face = None
 
     @classmethod
     def of(cls: type[M], pairs: Iterable[tuple[Any, Any]]) -> M:
@@ -138,7 +149,7 @@ class Map:
         if len(d) > SMALL:
             return changed(self, key, value)
         new: M = _new(type(self))
-        new._order = None
+        new._order = new._face = None
         new.d = d = d.copy()
         d[key] = value
         return new
@@ -203,12 +214,17 @@ class Map:
             try:
                 if len(d) <= SMALL:
                     return d
-            except TypeError:  # `type(m)((key, value) for ...)`, as Python code copies dicts
-                self.d = Map.of(d).d
+            except TypeError:
+                self._given()
                 continue
             copied = d.copy()
             if self.d is d:
                 return copied
+
+    def _given(self: M) -> M:
+        """The map itself, with the entries that it was given as pairs, as in `type(m)((key, value) for ...)`."""
+        self.d = Map.of(self.d).d
+        return self
 
     def pinned(self) -> dict[Any, Any]:
         """d, kept from being taken over by a newer map: for reading it while the program runs."""
@@ -251,23 +267,30 @@ class Map:
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is str:
-            d = self.d if isinstance(self.d, dict) else self.stable()
-            value = d.get(key, MISSING)
-            if value is MISSING:
-                value = d.get(keyword(key), MISSING)
-                if value is MISSING:
-                    value = d.get(symbol(key), MISSING)
-        else:
-            value = self.lookup(key, MISSING)
+            face = self._face
+            if type(face) is dict and key in face:
+                return face[key]
+            named, d = KEYWORDS.get(key, MISSING), self.d
+            if type(d) is dict and named in d and key not in d:
+                return d[named]
+        value = self.get(key, MISSING)
         if value is MISSING:
             raise KeyError(key)
         return value
 
     def get(self, key: Any, default: Any = None) -> Any:
+        if type(key) is not str:
+            return self.lookup(key, default)
+        d = self.d
         try:
-            return self[key]
-        except KeyError:
-            return default
+            value = d.get(KEYWORDS.get(key, MISSING), MISSING)
+        except AttributeError:  # `type(m)((key, value) for ...)`
+            return self._given().get(key, default)
+        if value is MISSING or key in d:
+            value = d.get(key, MISSING)
+            if value is MISSING:
+                return d.get(symbol(key), default) if key in SYMBOLS else default
+        return value
 
     def __or__(self, other: Any) -> Any:
         return self.copy() | dict(other) if isinstance(other, Mapping) else NotImplemented
@@ -294,30 +317,42 @@ class Map:
 
     def copy(self) -> dict[Any, Any]:
         """A dict of the same entries, in the order in which the keys came. Keywords and symbols are strings in it,
-        unless the map has such a string beside."""
+        unless the map has such a string beside. Raises ValueError for keys that are one to Python, as 0 and 0.0 are."""
+        face = self.face()
+        if face is None:
+            raise ValueError("the map has keys that are one to a dict of Python, such as 0 and 0.0")
+        return face.copy()
+
+    def face(self) -> dict[Any, Any] | None:
+        """The entries as Python sees them, in a dict that nobody may change; None where no dict can hold them all."""
+        known = self._face
+        if type(known) is dict:
+            return known
+        face = plain_entries(self.stable())
+        self._face = True if known is None else face
+        return face
+
+    def _seen_keys(self) -> list[Any]:
         d = self.stable()
-        try:
-            named = {key.name: value for key, value in d.items()}
-            if len(named) == len(d):
-                return named
-        except AttributeError:
-            pass
-        return {_python_key(key, d): value for key, value in d.items()}
+        return [_python_key(key, d) for key in d]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.copy())
+        face = self.face()
+        return iter(face if face is not None else self._seen_keys())
 
     def __reversed__(self) -> Iterator[Any]:
-        return iter([*self.copy()][::-1])
+        return iter([*self][::-1])
 
     def keys(self) -> KeysView[Any]:
-        return self.copy().keys()
+        face = self.face()
+        return face.keys() if face is not None else KeysView(self)
 
     def values(self) -> ValuesView[Any]:
-        return self.copy().values()
+        return self.stable().values()
 
     def items(self) -> ItemsView[Any, Any]:
-        return self.copy().items()
+        face = self.face()
+        return face.items() if face is not None else ItemsView(self)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -364,61 +399,6 @@ NAMES.update({Map: "map", HashMap: "hashmap"})
 Mapping.register(Map)  # isinstance, and `match` with {"name": name}
 _new: Any = Map.__new__
 
-# Dicts whose entries are computed when somebody asks for them
-
-ASKING = (
-    "__contains__ __delitem__ __eq__ __getitem__ __ior__ __iter__ __len__ __ne__ __or__ __repr__ __reversed__ __ror__ "
-    "__setitem__ clear copy get items keys pop popitem setdefault update values"
-)
-
-
-class FilledDict(dict[object, object]):
-    """A lazy dict that has its entries."""
-
-    __slots__ = ("source",)
-    source: Any  # what the entries come from; None afterwards
-    __hash__ = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (list(self.items()),)
-
-
-class LazyDict(FilledDict):
-    """A dict without its entries. A subclass has `load`, which adds them with the methods of `dict`."""
-
-    __slots__ = ()
-    __hash__ = None
-
-    def load(self) -> None:
-        raise NotImplementedError
-
-    def fill(self) -> None:
-        """Adds the entries, unless another thread was faster."""
-        _take()
-        try:
-            if type(self) is not FilledDict:
-                self.load()
-                self.source = None
-                self.__class__ = FilledDict  # type: ignore[assignment]
-        finally:
-            _let_go()
-
-
-def _asking(name: str) -> Callable[..., Any]:
-    """The method of `dict`, which fills first."""
-    of_dict = getattr(dict, name)
-
-    def method(self: LazyDict, *args: Any) -> Any:
-        self.fill()
-        return of_dict(self, *args)
-
-    return method
-
-
-for _operation in ASKING.split():
-    setattr(LazyDict, _operation, _asking(_operation))
-
-
 # Dicts that change their owner
 
 
@@ -452,8 +432,8 @@ def changed(old: M, key: Any, value: Any) -> M:
     to undo, and a version that is in use beside its successors keeps its dict.
     """
     new: M = _new(type(old))
-    new._order = None
-    _take()
+    new._order = new._face = None
+    take()
     try:
         d = old.d
         try:
@@ -472,7 +452,7 @@ def changed(old: M, key: Any, value: Any) -> M:
             d.pop(key, None)
         new.d = d
     finally:
-        _let_go()
+        let_go()
     return new
 
 

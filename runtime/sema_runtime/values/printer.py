@@ -7,6 +7,8 @@ stacks.
 
 from __future__ import annotations
 
+import sys
+
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.typenames import NAMES
 
@@ -62,7 +64,7 @@ def quoted(text: str) -> str:
 
 def float_text(value: float) -> str:
     """A float without exponent, always with a decimal point: `1e21` → `1000000000000000000000.0`."""
-    text = repr(value)
+    text = float.__repr__(value)  # also of subclasses, such as numpy's
     if "e" not in text:
         return "NaN" if text == "nan" else text
     digits, _, exponent = text.partition("e")
@@ -124,7 +126,8 @@ def _opaque(value: Any, foreign: Callable[[Any], str] = repr) -> str:
             return str(value) if kind is str and foreign is str else atom(value)
     if callable(value):
         return _function(value)
-    return foreign(value)
+    numbers = sys.modules.get("numbers")  # numpy registers its scalars, whose repr is a call
+    return str(value) if numbers is not None and isinstance(value, numbers.Real) else foreign(value)
 
 
 # Collections on one line

@@ -32,7 +32,7 @@ from sema_runtime.values.equality import same_items, strict_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, TypeVar
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -155,3 +155,41 @@ def _restored(tag: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Rec
     for slot, value in zip(slots, values, strict=True):
         setattr(record, slot, value)
     return record
+
+
+# Several values of one form
+
+
+class Values:
+    """Several values, or none. Programs see a record of type `%multiple-values%`."""
+
+    __slots__ = ("items",)
+    type_name = "record"
+    sema_tag = "%multiple-values%"
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self.items = items
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Values and same_items(self.items, other.items)
+
+    def __hash__(self) -> int:
+        return strict_hash(self.items)
+
+    def sema_members(self) -> tuple[Any, ...]:
+        """The parts that equality compares."""
+        return self.items
+
+    def sema_parts(self) -> tuple[str, Iterable[Any], str]:
+        return "#<record %multiple-values%" + (" " if self.items else ""), self.items, ">"
+
+
+def values_tuple(value: Any, count: int, has_rest: bool) -> tuple[Any, ...]:
+    """The values that let-values binds to count variables, and more to a rest. Raises ArityError if they don't fit."""
+    items = value.items if type(value) is Values else (value,)
+    actual = len(items)
+    if actual != count and (actual < count or not has_rest):
+        from sema_runtime.values.errors import ArityError
+
+        raise ArityError("<lambda>", f"{count}+" if has_rest else str(count), actual)
+    return items

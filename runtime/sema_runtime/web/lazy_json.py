@@ -13,7 +13,8 @@ from functools import cache
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
-from sema_runtime.values.maps import MISSING, TAKING
+from sema_runtime.values.lazy_dicts import TAKING
+from sema_runtime.values.maps import MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -206,7 +206,7 @@ def values_items(node: Any, shape: Any, span: Any) -> Any:
     """The multiple values of a node as a tuple, checked against the number of variables. span: of the form."""
     low = len(shape[1])
     arguments = [node, Const(low), Const(shape[2] is not None)]
-    return Runtime("sema_runtime.values.multiple:values_tuple", arguments, span=node.span or span)
+    return Runtime("sema_runtime.values.records:values_tuple", arguments, span=node.span or span)
 
 
 def parameterize(context: Context, form: List, scope: Scope) -> Any:

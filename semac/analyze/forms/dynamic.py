@@ -16,7 +16,7 @@ from semac.ir.nodes import Const, Runtime, Set
 def defmacro(context: Context, form: List, scope: Scope) -> Any:
     from semac.expand.expander import make_macro
 
-    macro = make_macro(form, context.environment.evaluate)
+    macro = make_macro(form, context.environment.evaluate_in(context.unit.filename))
     note_marks(context, macro.name, form.items[2].items, "defmacro")
     return define_macro(context, macro, scope)
 

@@ -64,7 +64,8 @@ def py_from(context: Context, form: List, scope: Scope) -> Any:
 def module_name(context: Context, form: Any, who: str, hint: str) -> str:
     if type(form) is not str:
         raise context.error(f"{who}: expected a string", hint=hint)
-    if not all(part.isidentifier() for part in form.split(".")):
+    absolute = form.lstrip(".") if who == "py/from" else form
+    if not all(part.isidentifier() for part in absolute.split(".")) and (absolute or not form):
         raise context.error(f"{who}: '{form}' is no name of a Python module", hint=hint)
     return form
 

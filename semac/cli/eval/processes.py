@@ -18,8 +18,10 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from sema_runtime.support.visible import tell
+
 PARENT_DEATH_SIGNAL, CHILD_SUBREAPER = 1, 36  # of prctl(2)
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 END_SECONDS = 10.0  # after which processes that SIGKILL doesn't end are left alone: the system holds them
 PAUSE = 0.001
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -35,6 +37,9 @@ class Stopped(BaseException):
 
 def supervised(action: Callable[[], int]) -> int:
     """The exit status of action, which runs as the supervisor. Signals are passed on to it."""
+    if not hasattr(os, "fork"):
+        tell("Error: sema eval needs processes of its own (fork), which this system lacks; use sema -e or sema FILE")
+        return 1
     sys.stdout.flush()
     sys.stderr.flush()
     parent = os.getpid()

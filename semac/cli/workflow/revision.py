@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -22,6 +22,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac.imports.finder import INIT, keep_to
 from semac.sources import decode
+from semac.syntax.definitions import bound_name
 
 MARK = b"sema-workflow-approval-revision-v1"
 ENTRY = "<entry>"
@@ -173,7 +174,22 @@ def _imports_of_sema(source: bytes, path: str, folder: str) -> Iterator[str]:
             if imported is not None:
                 yield imported
         elif items[0].name in PYTHON_FORMS:
-            yield from _python_files(folder, items[1].split("."))
+            yield from _files_of_form(items, path, folder)
+
+
+def _files_of_form(items: Sequence[Any], path: str, folder: str) -> Iterator[str]:
+    """The modules in the folder of a program that a form like (py/from "a.b" name) in the file path executes."""
+    absolute = items[1].lstrip(".")
+    start = _folder_of_level(path, len(items[1]) - len(absolute), folder)
+    module = absolute.split(".") if absolute else []
+    named = [pair[0] for part in items[2:] if (pair := bound_name(part)) is not None]
+    for name in named if items[0].name == "py/from" else [None]:
+        yield from _python_files(start, module if name is None else [*module, name.replace("-", "_")])
+
+
+def _folder_of_level(path: str, level: int, folder: str) -> str:
+    """Where an import in a file looks: in the folder of the program, or that many packages up."""
+    return os.path.normpath(os.path.join(os.path.dirname(path), *[".."] * (level - 1))) if level else folder
 
 
 def _sema_file(name: str, importer: str) -> str | None:
@@ -200,9 +216,7 @@ def _imports_of_python(source: bytes, path: str, folder: str) -> Iterator[str]:
             for alias in node.names:
                 yield from _python_files(folder, alias.name.split("."))
         elif isinstance(node, ast.ImportFrom):
-            start = folder
-            if node.level:
-                start = os.path.normpath(os.path.join(os.path.dirname(path), *[".."] * (node.level - 1)))
+            start = _folder_of_level(path, node.level, folder)
             module = node.module.split(".") if node.module else []
             for alias in node.names:
                 yield from _python_files(start, [*module, alias.name])

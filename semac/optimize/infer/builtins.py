@@ -20,7 +20,6 @@ from semac.types.lattice import (
     INT,
     KEYWORD,
     LIST,
-    MAP,
     NEVER,
     NIL,
     NUMBER,
@@ -33,18 +32,14 @@ from semac.types.lattice import (
     VECTOR,
     Type,
     atom,
-    dict_of,
-    has_field,
     join,
     join_all,
     list_of,
     make,
     restrict,
     row_of,
-    shape_of,
     vector_of,
 )
-from semac.types.lattice import field as field_of
 from semac.types.signatures import signature_for
 
 if TYPE_CHECKING:
@@ -55,6 +50,7 @@ RULES: dict[str, Rule] = {}
 MANY_ITEMS = 8  # of a list written out, each of which has a type of its own
 UNCOUNTED = NIL | TRUE | FALSE | CHAR | KEYWORD | SYMBOL | LIST | VECTOR | DICT  # no arithmetic takes such a value
 BOOL_TYPE, INT_TYPE, NIL_TYPE = atom(TRUE | FALSE), atom(INT), atom(NIL)
+FOLDS = {"+": INT_TYPE, "*": INT_TYPE, "max": NEVER, "min": NEVER}  # builtins of any number of operands → of none
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -229,15 +225,15 @@ def first(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 def rest(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if len(args) != 1 or args[0] is NEVER:
         return NEVER if len(args) == 1 else None
-    if not args[0].only(LIST):
-        return None
-    return (
-        list_of(args[0].item)
-        if not args[0].row
-        else row_of(*args[0].row[1:])
-        if len(args[0].row) > 1
-        else list_of(NEVER)
-    )
+    return after(args[0], 1) if args[0].only(LIST) else None
+
+
+def after(type_: Type, count: int) -> Type:
+    """The type of a list without its first items."""
+    if type_.row is None:
+        return list_of(type_.item)
+    left = type_.row[count:]
+    return row_of(*left) if left else list_of(NEVER)
 
 
 @rule("map/entries")
@@ -247,12 +243,18 @@ def map_entries(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 
 @rule("cadr", "caddr")
 def later_item(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return join(args[0].item, NIL_TYPE) if len(args) == 1 and args[0].only(LIST) else None
+    if len(args) != 1 or not args[0].only(SEQUENCE):
+        return None
+    known = args[0].vec if args[0].only(VECTOR) else args[0].row if args[0].only(LIST) else None
+    index = 1 if op.name == "cadr" else 2
+    if known is not None and len(known) > index:
+        return known[index]
+    return join(join(args[0].item, args[0].vitem), NIL_TYPE)
 
 
 @rule("cddr")
 def later_rest(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return args[0] if len(args) == 1 and args[0].only(LIST) else None
+    return after(args[0], 2) if len(args) == 1 and args[0].only(LIST) else None
 
 
 @rule("nth")
@@ -263,48 +265,6 @@ def nth(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if vec is not None and type(index) is Lit and type(index.value) is int:
         return vec[index.value] if 0 <= index.value < len(vec) else NEVER
     return items_of(flow, args[0]) if args[0].only(SEQUENCE) else None
-
-
-# Maps
-
-
-@rule("get")
-def get(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    if len(args) not in (2, 3) or NEVER in args:
-        return NEVER if NEVER in args else None
-    default = args[2] if len(args) == 3 else NIL_TYPE
-    if not args[0].only(DICT):
-        return None
-    key = op.args[1]
-    if args[0].shape is not None and type(key) is Lit and key.type.only(KEYWORD):
-        return field_of(args[0], key.value) if has_field(args[0], key.value) else default
-    return join(args[0].value, default)
-
-
-@rule("assoc")
-def assoc(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    if len(args) < 3 or len(args) % 2 == 0 or NEVER in args:
-        return NEVER if NEVER in args else None
-    subject = args[0]
-    if not subject.only(DICT):
-        return None
-    keys = op.args[1::2]
-    if subject.only(MAP) and subject.shape is not None:
-        if all(type(key) is Lit and key.type.only(KEYWORD) for key in keys):
-            fields = dict(subject.shape)
-            fields.update({key.value: type_ for key, type_ in zip(keys, args[2::2], strict=True)})  # type: ignore[union-attr]
-            return shape_of(fields)
-    key_type, value_type = subject.key, subject.value
-    for index in range(1, len(args), 2):
-        key_type, value_type = join(key_type, args[index]), join(value_type, args[index + 1])
-    return dict_of(subject.tags, key_type, value_type)
-
-
-@rule("hashmap/new")
-def hashmap(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    from semac.types.lattice import HASHMAP
-
-    return dict_of(HASHMAP, NEVER, NEVER) if not args else None
 
 
 # Mutable arrays
@@ -367,7 +327,12 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if len(args) < 2 or NEVER in args:
         return NEVER if NEVER in args else None
     head, more = args[0], join_all([*args[1:-1], items_of(flow, args[-1])])
-    if head.fns is None or not head.fns or any(type(function) is not Function for function in head.fns):
+    if head.fns is None or not head.fns:
+        return None
+    if head.fns <= FOLDS.keys() and args[-1].only(SEQUENCE):
+        operands = [more, more, more]  # more of them give no other type
+        return join_all(join(FOLDS[name], called_function(flow, name, operands)) for name in head.fns)
+    if any(type(function) is not Function for function in head.fns):
         return None
     result = NEVER
     for function in head.fns:

@@ -16,6 +16,7 @@ from semac.anf.walk import code_of, operands, params_of
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer import iteration, patterns
+from semac.optimize.infer import maps as map_rules  # it enters its builtins
 from semac.optimize.infer.builtins import builtin_result, called_function
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
@@ -38,7 +39,6 @@ from semac.types.lattice import (
     atom,
     dict_of,
     function_of,
-    has_field,
     join,
     limited,
     list_of,
@@ -52,6 +52,7 @@ from semac.types.lattice import field as field_of
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 BOOL_TYPE = atom(TRUE | FALSE)
 MANY_FIELDS = 30
+ENTERED = (map_rules,)
 
 
 def infer(unit: Unit) -> None:
@@ -237,7 +238,7 @@ class Flow:
     def keyword_get(self, subject: Type, key: Any) -> Type:
         maps = restrict(subject, DICT)
         if not subject.tags & OTHER and maps.only(MAP) and maps.shape is not None:
-            return field_of(maps, key) if has_field(maps, key) else atom(NIL)
+            return field_of(maps, key, atom(NIL))
         return self.looked_up(subject, NIL)
 
     def looked_up(self, subject: Type, default: int) -> Type:

@@ -14,7 +14,6 @@ from semac.types.lattice import (
     VECTOR,
     Type,
     atom,
-    has_field,
     join,
     list_of,
 )
@@ -56,6 +55,4 @@ def entry(solver: Solver, type_: Type, key: object) -> Type:
     if not type_.only(DICT):
         solver.escape(type_)
         return ANY
-    if type_.shape is not None:
-        return field_of(type_, key) if has_field(type_, key) else atom(NIL)
-    return join(type_.value, atom(NIL))
+    return field_of(type_, key, atom(NIL))

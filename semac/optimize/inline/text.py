@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, Expr, Lit, Move, Op, Python
+from semac.ir.intrinsics import CHAR_TABLES
 from semac.optimize.inline.table import Place, inlines, python
 from semac.types.lattice import CHAR, INT, STR, atom
 
@@ -12,6 +13,12 @@ ON_STRINGS = {
     "string/ends-with?": "endswith", "ends-with?": "endswith", "string/reverse": "turned",
 }  # fmt: skip
 ON_CHARS = {"char=?": "eq", "char<?": "lt", "char>?": "gt", "char<=?": "le", "char>=?": "ge"}
+
+
+@inlines(*CHAR_TABLES)
+def looked_up(op: CallBuiltin, place: Place) -> Op | None:
+    """What is known of a character, in a table."""
+    return Python(op.name, op.args) if len(op.args) == 1 and op.args[0].type.only(CHAR) else None
 
 
 @inlines("str", "string-append", "string/append")

@@ -152,6 +152,8 @@ def cadr(collection: Any) -> Any:
     (cadr '(1 2 3)) => 2
     (cadr '(1)) => nil
     """
+    if type(collection) is List and collection.next is None and (items := collection.flat) is not None:
+        return items[1] if len(items) > 1 else None
     return _at(collection, 1)
 
 

@@ -125,7 +125,7 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         if len(d) > SMALL:
             return changed(collection, key, value)
         new: Map = _new(kind)
-        new._order = None
+        new._order = new._face = None
         new.d = d = d.copy()
         d[key] = value
         return new

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError
-from sema_runtime.values.multiple import Values
-from sema_runtime.values.records import Record, field_of, is_of_type, make_record_type
+from sema_runtime.values.records import Record, Values, field_of, is_of_type, make_record_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -132,7 +132,7 @@ def values(*items: Any) -> Any:
     """
     if len(items) == 1:
         return items[0]
-    from sema_runtime.values.multiple import Values
+    from sema_runtime.values.records import Values
 
     return Values(items)
 
@@ -146,7 +146,7 @@ def call_with_values(producer: Any, consumer: Any) -> Any:
     result = called(producer)()
     if not callable(consumer):
         type_error("callable", consumer)
-    from sema_runtime.values.multiple import Values
+    from sema_runtime.values.records import Values
 
     return consumer(*result.items) if type(result) is Values else consumer(result)
 

@@ -150,7 +150,7 @@ def le(a: Any, b: Any) -> Any:
         return not a > b
     if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return not a > b
-    return not _before(b, a)
+    return _answer(a <= b) if _is_foreign(a, b) else not _before(b, a)
 
 
 def ge(a: Any, b: Any) -> Any:
@@ -160,7 +160,7 @@ def ge(a: Any, b: Any) -> Any:
         return not a < b
     if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return not a < b
-    return not _before(a, b)
+    return _answer(a >= b) if _is_foreign(a, b) else not _before(a, b)
 
 
 def num_eq(a: Any, b: Any) -> bool:
@@ -212,8 +212,13 @@ def _before(a: Any, b: Any) -> Any:
     if NUMBERS[type(a)] and NUMBERS[type(b)]:
         _refuse_order()
     if _is_foreign(a, b):
-        return a < b
+        return _answer(a < b)
     raise SemaTypeError("comparable values", f"{type_name(a)} and {type_name(b)}")
+
+
+def _answer(result: Any) -> Any:
+    """What objects of Python say when they are compared: an array of truths, or a single one, which is #t or #f."""
+    return bool(result) if getattr(result, "shape", None) == () else result
 
 
 def _refuse_order() -> NoReturn:
@@ -314,11 +319,19 @@ def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
 def _folded(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> Any:
     """The numbers combined from left to right, of whatever kinds; objects of Python decide themselves."""
     total = numbers[0]
-    _check_number(total)
+    if len(numbers) == 1:
+        _check_number(total)
     for number in numbers[1:]:
-        _check_number(number)
+        _check_operands(total, number)
         total = _arithmetic(operation, total, number)
     return total
+
+
+def _check_operands(left: Any, right: Any) -> None:
+    """Raises the error of the first operand that is no number, unless an object of Python is to decide about both."""
+    if not _is_foreign(left, right):
+        _check_number(left)
+        _check_number(right)
 
 
 def _check_number(value: Any) -> None:
@@ -341,9 +354,8 @@ def over(first: Any, second: Any, *rest: Any) -> Any:
         except OverflowError:  # an int is too large for a float
             pass
     total = first
-    _check_number(total)
     for number in (second, *rest):
-        _check_number(number)
+        _check_operands(total, number)
         if type(number) is int and not number:
             raise SemaError("/: division by zero", DIVISION_HINT)
         total = _arithmetic(divide, total, number)

@@ -7,12 +7,15 @@ from sema_runtime.values import digits
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.numbers import COMPLEX, INT_LIMIT, NUMBERS, REALS, is_int64, shortest_text, to_float
 from sema_runtime.values.printer import to_text
+from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+LARGEST = 10**18  # numbers below need no care with the time that digits take
 LONGEST = 4000  # digits, zeros in front included, that Python converts at once
+FEW = 20  # digits that are read faster than looked up
 MEMO_SIZE, MEMO_LENGTH = 4096, 32  # columns of data repeat their values: short texts are parsed once
 _recent: dict[str, Any] = {}
 DIGITS = {2: "b", 8: "o", 16: "x"}
@@ -29,6 +32,8 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
     (string->number "4 2") => #f
     """
     if radix == 10 and type(text) is str:
+        if len(text) < FEW and text.isdecimal() and text.isascii():
+            return int(text)
         try:
             return _recent[text]
         except KeyError:
@@ -83,7 +88,7 @@ def number_to_string(number: Any, radix: Any = 10) -> str:
     (number->string 1.0) => "1.0"
     """
     if type(number) is int and radix == 10 and type(radix) is int:
-        return to_text(number)
+        return str(number) if -LARGEST < number < LARGEST else to_text(number)
     if _radix("number->string", radix) == 10:
         if not NUMBERS[type(number)]:
             type_error("number", number)
@@ -101,7 +106,12 @@ def _radix(function: str, radix: Any) -> int:
     return int(radix)
 
 
-@builtin("int", type="int|float|rational|str -> int", pure=True)
+def is_foreign(value: Any, method: str) -> bool:
+    """Whether a value is a number of a Python library, which says itself how it is converted."""
+    return hasattr(type(value), method) and type_name(value).startswith("python:")
+
+
+@builtin("int", type="int|float|rational|str|other -> int", pure=True)
 def int_(value: Any) -> int:
     """Converts a number, or the int written in a string, to an int; the fraction of a number is cut off.
 
@@ -121,12 +131,12 @@ def int_(value: Any) -> int:
         if number is None:
             raise SemaError(f"cannot convert '{value}' to int")
         return number
-    if REALS[kind]:
+    if REALS[kind] or is_foreign(value, "__int__"):
         return int(value)
     type_error("number or string", value)
 
 
-@builtin("float", type="int|float|rational|str -> float", pure=True)
+@builtin("float", type="int|float|rational|str|other -> float", pure=True)
 def float_(value: Any) -> float:
     """Converts a real number, or the number written in a string, to a float.
 
@@ -138,6 +148,8 @@ def float_(value: Any) -> float:
         if number is None:
             raise SemaError(f"cannot convert '{value}' to float")
         return number
+    if is_foreign(value, "__float__"):
+        return float(value)
     if not NUMBERS[type(value)]:
         type_error("number or string", value)
     if type(value) in COMPLEX:

@@ -101,8 +101,11 @@ def pty_spawn(argv: Any, options: Any = None) -> int:
 
 
 def _opened(line: list[str], settings: Settings, size: tuple[int, int]) -> Pty:
-    from fcntl import ioctl
-    from termios import TIOCSCTTY, tcsetwinsize
+    try:
+        from fcntl import ioctl
+        from termios import TIOCSCTTY, tcsetwinsize
+    except ImportError:
+        raise SemaError("pty/spawn: this system has no Unix terminals") from None
 
     ours, theirs = os.openpty()
     os.set_blocking(ours, False)

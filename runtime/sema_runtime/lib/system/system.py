@@ -152,7 +152,7 @@ def sys_arch() -> str:
 
     (string? (sys/arch)) => #t
     """
-    if os.name == "posix":
+    if hasattr(os, "uname"):
         machine = os.uname().machine
     else:
         from platform import machine as asked
@@ -167,7 +167,7 @@ def sys_hostname() -> str:
 
     (string? (sys/hostname)) => #t
     """
-    if os.name == "posix":
+    if hasattr(os, "uname"):
         return readable_name(os.uname().nodename)
     from socket import gethostname
 
@@ -224,7 +224,7 @@ def sys_tty() -> str | None:
     ; (sys/tty)
     """
     try:
-        return os.ttyname(0)
+        return os.ttyname(0) if hasattr(os, "ttyname") else None
     except OSError:
         return None
 
@@ -284,7 +284,7 @@ def sys_interner_stats() -> Map:
     """
     from sema_runtime.values import atoms
 
-    names = {*atoms._symbols, *atoms._keywords}
+    names = {*atoms.SYMBOLS, *atoms.KEYWORDS}
     return Map({keyword("count"): len(names), keyword("bytes"): sum(map(len, map(str.encode, names)))})
 
 
@@ -379,6 +379,8 @@ def _run(line: list[str], shown: str, options: Map | None) -> Map:
 
 def _at_terminal() -> bool:
     """Whether this process may use a terminal, so that a program in its group may too (to ask for a password)."""
+    if not hasattr(os, "tcgetpgrp"):
+        return False
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:

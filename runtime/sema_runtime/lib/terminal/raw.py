@@ -27,9 +27,11 @@ class RawMode:
     """A request for raw mode on a descriptor. Raises SemaError when the terminal refuses."""
 
     def __init__(self, descriptor: int) -> None:
-        import termios
-        import tty
-
+        try:
+            import termios
+            import tty
+        except ImportError:
+            raise SemaError("io/tty-raw!: this system has no Unix terminals") from None
         global _before
         if not _requests:
             _before = termios.tcgetattr(descriptor)

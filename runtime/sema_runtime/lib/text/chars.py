@@ -10,6 +10,7 @@ from sema_runtime.values.errors import SemaError, type_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -239,3 +240,24 @@ def is_char_ci_gt_eq(first: Any, second: Any) -> bool:
     (char-ci>=? #\\B #\\a) => #t
     """
     return _folded(first) >= _folded(second)
+
+
+class CharTable(dict[Char, "Any"]):
+    """What a function says of characters, each asked about once: for code that knows that it has a character."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[[Char], Any]) -> None:
+        self.function = function
+
+    def __missing__(self, value: Char) -> Any:
+        result = self.function(value)
+        if len(self) < MOST_CHARS:
+            self[value] = result
+        return result
+
+
+MOST_CHARS = 10_000
+ALPHABETIC, NUMERIC, WHITE = map(CharTable, (is_char_alphabetic, is_char_numeric, is_char_whitespace))
+UPPER_CASE, LOWER_CASE = CharTable(is_char_upper_case), CharTable(is_char_lower_case)
+UPCASED, DOWNCASED = CharTable(char_upcase), CharTable(char_downcase)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from sema_runtime.lib.text.form_layout import Node
+    from sema_runtime.form_layout import Node
 
 MOST_TEMPLATES = 500  # that are kept parsed
 LONGEST_TEMPLATE = 500
@@ -77,7 +77,7 @@ def format_form(form: Any) -> str:
 
     (format/form '(define (f) (a) (b))) => "(define (f)\\n  (a)\\n  (b))"
     """
-    from sema_runtime.lib.text.form_layout import Layout
+    from sema_runtime.form_layout import Layout
 
     node = _node(form, 0)
     if node is None:
@@ -89,7 +89,7 @@ def format_form(form: Any) -> str:
 
 def _node(form: Any, depth: int) -> Node | None:
     """A value as a node of the layout; None when it is too deep."""
-    from sema_runtime.lib.text.form_layout import Atom, Group
+    from sema_runtime.form_layout import Atom, Group
 
     if depth > DEEPEST:
         return None

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+ONLY_CHARS = frozenset((Char,))
 WHITESPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -234,12 +235,16 @@ def list_to_string(chars: Any) -> str:
     (list->string '(#\\a #\\b)) => "ab"
     (list->string '("a" "b")) ! expected char, got string
     """
-    if not isinstance(chars, (List, list)):
+    items: Any
+    if isinstance(chars, List):
+        items = chars.flat or chars.items
+    elif isinstance(chars, list):
+        items = chars
+    else:
         type_error("list", chars)
-    for item in chars:
-        if type(item) is not Char:
-            type_error("char", item)
-    return "".join([item.value for item in chars])
+    if not set(map(type, items)) <= ONLY_CHARS:
+        type_error("char", next(item for item in items if type(item) is not Char))
+    return "".join([item.value for item in items])
 
 
 @builtin("string/codepoints", type="str -> list int fresh", pure=True, total=True)

@@ -15,6 +15,7 @@ from time import strftime
 from sema_runtime.llm.messages import Usage
 from sema_runtime.support.home import in_home
 from sema_runtime.support.private_files import FILE_MODE, make_folders
+from sema_runtime.systems import O_CLOEXEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Ledger:
         path = in_home("usage", strftime("%Y-%m.jsonl"))
         if path != self._path:
             make_folders(os.path.dirname(path))
-            fresh = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+            fresh = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | O_CLOEXEC, FILE_MODE)
             if self._path:
                 os.close(self._file)
             self._path, self._file = path, fresh

@@ -9,6 +9,7 @@ from stat import S_ISDIR, S_ISREG
 
 from sema_runtime.support.private_files import make_folders
 from sema_runtime.support.replacing import take_place
+from sema_runtime.systems import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.approvals.records import Decision, Request, parsed, text_of
 
@@ -66,7 +67,7 @@ def _read(kind: type[Any], path: str) -> Any:
     name = os.path.basename(path)
     _check_folder(os.path.dirname(path))
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -110,7 +111,7 @@ def publish(run_folder: str, record: Request | Decision, *, replacing: bool = Fa
 
 
 def _published(temporary: str, path: str, data: bytes, replacing: bool) -> bool:
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)

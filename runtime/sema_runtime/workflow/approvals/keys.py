@@ -7,6 +7,7 @@ from base64 import b64decode, b64encode
 from contextlib import suppress
 
 from sema_runtime.support.private_files import make_folders
+from sema_runtime.systems import O_CLOEXEC, O_NONBLOCK
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ def generate(private_file: str, public_file: str) -> str:
 
 def _create(path: str, text: str, permissions: int) -> None:
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, permissions)
     except OSError as error:
         raise SemaError(f"{path}: {error.strerror}") from None
     try:
@@ -119,7 +120,7 @@ def read_public(path: str) -> str:
 def _decoded(path: str) -> bytes:
     """What a file holds in base64, b"" when that is nothing."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open(os.open(path, os.O_RDONLY | O_NONBLOCK | O_CLOEXEC), "rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
         raise SemaError(f"{path}: {error.strerror}") from None

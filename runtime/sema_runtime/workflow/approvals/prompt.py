@@ -46,8 +46,10 @@ def _forget_what_was_typed() -> None:
 
     if sys.stdin is None or not sys.stdin.isatty():
         return
-    from termios import TCIFLUSH, error, tcflush
-
+    try:
+        from termios import TCIFLUSH, error, tcflush
+    except ImportError:
+        return
     standard_input().buffer.clear()
     try:
         tcflush(sys.stdin.fileno(), TCIFLUSH)

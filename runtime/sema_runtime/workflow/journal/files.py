@@ -8,6 +8,7 @@ from contextlib import suppress
 from sema_runtime.support.file_access import write_all
 from sema_runtime.support.private_files import FILE_MODE
 from sema_runtime.support.replacing import destination, opened_through, take_place
+from sema_runtime.systems import O_CLOEXEC, read_at, set_mode
 from sema_runtime.workflow.journal import crash_points
 
 
@@ -49,10 +50,10 @@ def _mode_of(path: str) -> int | None:
 
 def _write(path: str, data: bytes, point: str, mode: int | None) -> None:
     """Writes a new file, to the disk. mode: its permissions; None: for its owner alone."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | O_CLOEXEC, FILE_MODE)
     try:
         if mode is not None:
-            os.fchmod(descriptor, mode)
+            set_mode(descriptor, mode)
         if crash_points.armed:
             crash_points.passed(f"{point}.write.before")
         write_all(descriptor, data)
@@ -69,9 +70,9 @@ def _write(path: str, data: bytes, point: str, mode: int | None) -> None:
 def open_lines(path: str) -> int:
     """The descriptor of a file of lines, to which lines are added; made if it isn't there. A line in which a process
     died is ended. Raises OSError."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | O_CLOEXEC, FILE_MODE)
     size = os.fstat(descriptor).st_size
-    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+    if size and read_at(descriptor, 1, size - 1) != b"\n":
         write_all(descriptor, b"\n")
     return descriptor
 
@@ -86,7 +87,7 @@ def sync_folder(folder: str, point: str) -> None:
     if crash_points.armed:
         crash_points.passed(f"{point}.folder.before")
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(folder, os.O_RDONLY | O_CLOEXEC)
     except OSError:
         return
     try:

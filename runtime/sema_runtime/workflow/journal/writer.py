@@ -13,6 +13,7 @@ from contextlib import suppress
 from threading import Lock
 
 from sema_runtime.support.private_files import FILE_MODE, make_folders
+from sema_runtime.systems import O_CLOEXEC
 from sema_runtime.values.digits import small
 from sema_runtime.workflow.journal import crash_points
 from sema_runtime.workflow.journal.events import JournalOverflow, line
@@ -38,7 +39,7 @@ class Journal:
         self.path = os.path.join(folder, segment_name(number))
         if crash_points.armed:
             crash_points.passed("claim.before")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | O_CLOEXEC
         self.descriptor = os.open(self.path, flags, FILE_MODE)
         if crash_points.armed:
             crash_points.passed("claim.after")
@@ -227,7 +228,7 @@ def claim_segment(root: str, run_id: str | None) -> tuple[str, Journal]:
     first = os.path.join(folder, FIRST_NAME)
     if not os.path.isfile(first):
         raise ValueError(CANNOT_RESUME.format(first))
-    held = os.open(first, os.O_RDONLY | os.O_CLOEXEC)
+    held = os.open(first, os.O_RDONLY | O_CLOEXEC)
     try:
         is_ours = _locked(held)
     except OSError as error:

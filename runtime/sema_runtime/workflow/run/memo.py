@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from sema_runtime.support.file_access import write_all
 from sema_runtime.support.private_files import FILE_MODE, make_file, make_folders
+from sema_runtime.systems import O_CLOEXEC
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING
 from sema_runtime.workflow.journal import crash_points, memo_log
@@ -290,7 +291,7 @@ def _of_fork(run_id: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 def _new_file(path: str) -> int:
     """The descriptor of a file that is not, as one of another name may be, one file with that of another run."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC
     try:
         return os.open(path, flags, FILE_MODE)
     except FileExistsError:  # damaged

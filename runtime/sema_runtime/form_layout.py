@@ -36,12 +36,13 @@ class Atom:
 class Comment:
     """A comment with its semicolons."""
 
-    __slots__ = ("text",)
+    __slots__ = ("reach", "text")
     loose = True
-    size = reach = 0
+    size = 0
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.reach = size_of(text)
 
 
 class Break:
@@ -177,16 +178,26 @@ def _is_group(node: Node, *openings: str) -> bool:
     return isinstance(node, Group) and node.opening in openings
 
 
+def _has_rows(group: Group) -> bool:
+    """Whether there is a line break between two forms of a group."""
+    forms = [index for index, child in enumerate(group.children) if not isinstance(child, Break)]
+    return len(forms) > 1 and forms[-1] - forms[0] >= len(forms)
+
+
 class TooLong(Exception):
     """Text that must stay on one line needs several."""
 
 
 class Layout:
-    """Writes nodes."""
+    """Writes nodes. width: columns of a line; step: columns of an indentation; blanks: blank lines kept in a row."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = WIDTH, step: int = STEP, blanks: int = BLANKS) -> None:
+        self.width = width
+        self.step = step
+        self.blanks = blanks
         self.parts: list[str] = []
         self.column = 0
+        self.resume_at: int | None = None  # column for further text, if a comment behind a prefix ends this line
         self.trying = False  # whether a second line raises TooLong
 
     def text(self) -> str:
@@ -200,6 +211,8 @@ class Layout:
         elif isinstance(node, Prefixed):
             self.write(node.prefix + " " if isinstance(node.node, Comment) else node.prefix)
             self.node(node.node, indent)
+            if isinstance(node.node, Comment):
+                self.resume_at = indent
         else:
             self.write(node.text)
 
@@ -216,7 +229,7 @@ class Layout:
 
     def stays_flat(self, group: Group, indent: int) -> bool:
         """Whether nothing inside asks for lines of its own, and the group fits into one."""
-        return not group.loose and indent + group.size <= WIDTH
+        return not group.loose and indent + group.size <= self.width
 
     def form(self, form: Group, indent: int) -> None:
         """Over several lines. A comment among what belongs on the first line leaves the head alone there."""
@@ -242,11 +255,11 @@ class Layout:
     def head_only(self, form: Group, indent: int) -> None:
         """The head, everything else below."""
         self.head(form, indent)
-        self.below(form.after(1), indent + STEP)
+        self.below(form.after(1), indent + self.step)
 
     def body(self, form: Group, indent: int) -> None:
         """As much as belongs on the first line and fits, then one expression a line."""
-        indented = indent + STEP
+        indented = indent + self.step
         self.head(form, indent)
         done = 1
         for node in form.forms[1 : min(on_first_line(form), form.before_comment())]:
@@ -268,7 +281,7 @@ class Layout:
             self.collection(bindings, column)
         else:
             self.node(bindings, column)
-        self.below(form.after(place + 1), indent + STEP)
+        self.below(form.after(place + 1), indent + self.step)
 
     def subject(self, form: Group, indent: int) -> None:
         """The head and a subject, test or first value; clauses, branches or steps below."""
@@ -276,12 +289,12 @@ class Layout:
         self.head(form, indent)
         for node in form.forms[1:count]:
             self.write(" ")
-            self.node(node, indent + STEP)
-        self.below(form.after(count), indent + STEP)
+            self.node(node, indent + self.step)
+        self.below(form.after(count), indent + self.step)
 
     def call(self, form: Group, indent: int) -> None:
         """Writes the first argument after the head where it fits, and the others below."""
-        indented = indent + STEP
+        indented = indent + self.step
         self.head(form, indent)
         done = 1
         if len(form.forms) > 1 and form.before_comment() > 1:
@@ -291,7 +304,7 @@ class Layout:
 
     def paired_call(self, form: Group, indent: int) -> None:
         """hash-map and assoc: a key and its value on each line below; a long value on a line of its own."""
-        indented = indent + STEP
+        indented = indent + self.step
         count = WITH_PAIRS[form.head]
         self.head(form, indent)
         for node in form.forms[1:count]:
@@ -300,8 +313,8 @@ class Layout:
 
         def value(node: Node) -> None:
             if not self.beside(node, indented, self.column):
-                self.line(indented + STEP)
-                self.node(node, indented + STEP)
+                self.line(indented + self.step)
+                self.node(node, indented + self.step)
 
         self.pairs(form.after(count), indented, value, first=False)
 
@@ -338,8 +351,9 @@ class Layout:
         """The author's rows, or as many bytes a line as fit. The first row counts as if it began at column."""
         rows: list[list[str]] = [[]]
         at = column
+        by_author = _has_rows(group)
         for child in group.children:
-            full = isinstance(child, Break) if group.loose else at + 1 + child.size > WIDTH
+            full = isinstance(child, Break) if by_author else at + 1 + child.size > self.width
             if full and rows[-1]:
                 rows.append([])
                 at = column
@@ -381,7 +395,7 @@ class Layout:
 
     def beside(self, node: Node, indent: int, column: int) -> bool:
         """Writes a node after the text on this line, which ends at column, if it fits there on one line."""
-        if column + 1 + node.reach > WIDTH:
+        if column + 1 + node.reach > self.width:
             return False
         mark, at, trying = len(self.parts), self.column, self.trying
         self.trying = True
@@ -391,6 +405,7 @@ class Layout:
         except TooLong:
             del self.parts[mark:]
             self.column = at
+            self.resume_at = None
             return False
         finally:
             self.trying = trying
@@ -406,7 +421,7 @@ class Layout:
             if isinstance(child, Comment) and breaks == 0:
                 self.write(" ")
             else:
-                self.line(indent, min(max(0, breaks - 1), BLANKS))
+                self.line(indent, min(max(0, breaks - 1), self.blanks))
             self.node(child, indent)
             breaks = 0
             commented = isinstance(child, Comment)
@@ -431,8 +446,8 @@ class Layout:
                     self.line(indent)
                 self.node(child, indent)
             elif commented:
-                self.line(indent + STEP)
-                self.node(child, indent + STEP)
+                self.line(indent + self.step)
+                self.node(child, indent + self.step)
             else:
                 value(child)
             commented = isinstance(child, Comment)
@@ -447,9 +462,13 @@ class Layout:
             raise TooLong
         self.parts.append("\n" * (blanks + 1) + " " * indent)
         self.column = indent
+        self.resume_at = None
 
     def write(self, text: str) -> None:
-        """Writes text on the current line."""
+        """Writes text on the current line, or on a new one where that line ends in a comment."""
+        if self.resume_at is not None:
+            self.line(self.resume_at)
+            text = text.lstrip(" ")
         self.parts.append(text)
         start = text.rfind("\n") + 1
         self.column = size_of(text[start:]) + (0 if start else self.column)

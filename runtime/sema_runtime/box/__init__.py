@@ -1,0 +1,16 @@
+"""The box: programs that nobody trusts, each in a hardened process of its own, with limits that hold.
+
+    from sema_runtime.box import Limits, Pool
+    with Pool() as pool:
+        outcome = pool.run("(+ 1 2)", limits=Limits(wall_ms=500))
+
+`Pool.run` never raises for what a program does: the `Outcome` says it. The compiler (package semac) must be installed.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.box.limits import Limits as Limits
+from sema_runtime.box.outcome import Outcome as Outcome
+from sema_runtime.box.pool import Pool as Pool
+from sema_runtime.box.pool import Session as Session
+from sema_runtime.box.probe import Unprotected as Unprotected

@@ -1,0 +1,70 @@
+"""How a model's answer becomes a program, and what the model is told of what came of it."""
+
+from __future__ import annotations
+
+import re
+
+from sema_runtime.box.outcome import Outcome
+
+FENCE = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.M | re.S)
+THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S)
+QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u200b": None, "\ufeff": None, "\u2060": None})
+LANGUAGES = ("sema", "lisp", "clojure", "clj", "scheme", "")
+MOST_PRINTED, MOST_VALUE = 2_000, 500
+
+
+class NoProgram(Exception):
+    """An answer without exactly one program. reason: "no_code_found" or "multiple_code_blocks"."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def program_in(answer: str) -> str:
+    """The program of an answer: its fenced block, or the whole answer where that is a form. Raises NoProgram."""
+    text = THINKING.sub("", answer)
+    blocks = [body for language, body in FENCE.findall(text) if language.lower() in LANGUAGES]
+    if len(blocks) > 1:
+        raise NoProgram("multiple_code_blocks", f"your answer has {len(blocks)} code blocks; put the program into one")
+    if blocks:
+        return str(blocks[0]).translate(QUOTES).strip()
+    bare = text.translate(QUOTES).strip()
+    if bare.startswith("(") and bare.endswith(")"):
+        return bare
+    raise NoProgram("no_code_found", "your answer has no program; write one fenced block: ```sema ... ```")
+
+
+def feedback(outcome: Outcome, left: int) -> str:
+    """What the model is told after a program. left: how many more it may write."""
+    lines = []
+    if outcome.prints:
+        lines += ["Printed:", fenced("\n".join(outcome.prints), MOST_PRINTED)]
+    if outcome.status == "error":
+        place = f" at line {outcome.line}, column {outcome.column}" if outcome.line else ""
+        lines.append(f"The program failed{place}: {outcome.message} ({outcome.reason}).")
+        if outcome.hint:
+            lines.append(f"Hint: {outcome.hint}.")
+        lines.append("Nothing that it defined was kept.")
+    elif outcome.text is not None and not outcome.prints:
+        lines += ["Value:", fenced(outcome.text, MOST_VALUE)]
+    elif not outcome.prints:
+        lines.append("It printed nothing, and its value is nil. Definitions were kept.")
+    lines.append(turn_line(left))
+    return "\n".join(lines)
+
+
+def correction(problem: NoProgram, left: int) -> str:
+    return f"{problem}.\n{turn_line(left)}"
+
+
+def turn_line(left: int) -> str:
+    if left == 1:
+        return "This is your last program: it must end with (return answer) or (fail why)."
+    return f"{left} programs left." + (" Prepare to return." if left == 2 else "")
+
+
+def fenced(text: str, most: int) -> str:
+    """Output of a program, marked as such: nothing in it speaks for anybody else."""
+    shown = text if len(text) <= most else f"{text[:most]}\n... ({len(text)} characters; print a part to see more)"
+    return "<output>\n" + shown.replace("</output", "<\\/output") + "\n</output>"

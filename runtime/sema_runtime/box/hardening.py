@@ -1,0 +1,66 @@
+"""Hardens a process before it sees a program: in this order, each layer by itself.
+
+descriptors → own user → resource limits → no new privileges → landlock → seccomp. Whoever can't have a layer learns so
+from `probe.py` and decides; a layer that was promised and fails ends the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+
+PIPE = 3  # the descriptor that is left
+NOBODY = 65534
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
+SIGKILL = 9
+
+
+def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes) -> None:
+    """memory: bytes of address space. layers: of probe.LAYERS, those to apply. Raises OSError without them."""
+    keep_only(pipe)
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    limit(resource.RLIMIT_AS, memory)
+    limit(resource.RLIMIT_CPU, cpu_seconds)
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, 0)
+    limit(resource.RLIMIT_NPROC, 0)
+    limit(resource.RLIMIT_MEMLOCK, 0)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "no new privileges: refused")
+    if "landlock" in layers:
+        from sema_runtime.box import landlock
+
+        landlock.restrict()
+    limit(resource.RLIMIT_NOFILE, PIPE + 1)
+    if "seccomp" in layers:
+        from sema_runtime.box import seccomp
+
+        seccomp.restrict(filter_)
+
+
+def keep_only(pipe: int) -> None:
+    """Closes all descriptors but one, which becomes PIPE. What writes to the others gets an error."""
+    if pipe != PIPE:
+        os.dup2(pipe, PIPE)
+    os.closerange(0, PIPE)
+    os.closerange(PIPE + 1, 1 << 16)
+
+
+def limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(kind, (most, most))
+
+
+def address_space() -> int:
+    """The bytes of address space that this process uses."""
+    with open("/proc/self/statm") as facts:
+        return int(facts.read().split()[0]) * resource.getpagesize()

@@ -1,0 +1,66 @@
+"""Limits of one program in the box, and the host's ceiling of each.
+
+A value above its ceiling is refused by name with both numbers, never lowered silently (sandbox.md, 4.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from sema_runtime.values.errors import SemaError
+
+CEILINGS = {
+    "wall_ms": 600_000,
+    "memory_mb": 4_096,
+    "source_bytes": 1_000_000,
+    "output_bytes": 16_000_000,
+    "output_entries": 100_000,
+    "result_bytes": 16_000_000,
+    "data_bytes": 64_000_000,
+    "integer_bits": 16_000_000,
+    "tool_calls": 100_000,
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """wall_ms: from the moment a program is handed to its process, compilation included. memory_mb: beyond what an idle
+    process uses. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers
+    and shifts make; products are bounded by time and memory. tool_calls: in total."""
+
+    wall_ms: int = 5_000
+    memory_mb: int = 256
+    source_bytes: int = 262_144
+    output_bytes: int = 65_536
+    output_entries: int = 1_000
+    result_bytes: int = 1_000_000
+    data_bytes: int = 4_000_000
+    integer_bits: int = 1_000_000
+    tool_calls: int = 256
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, ceiling = getattr(self, field.name), CEILINGS[field.name]
+            if type(value) is not int or value < 1:
+                raise SemaError(f"box: limit {field.name} must be a positive integer, got {value!r}")
+            if value > ceiling:
+                raise SemaError(f"box: limit {field.name} is {value}, the host's ceiling is {ceiling}")
+
+
+def names() -> list[str]:
+    return [field.name for field in fields(Limits)]
+
+
+def parsed(texts: tuple[str, ...] | list[str]) -> Limits:
+    """Limits from texts NAME=VALUE. Raises SemaError for an unknown name or a bad value."""
+    known = names()
+    values: dict[str, int] = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in known:
+            raise SemaError(f"box: unknown limit {name!r}; the limits are {', '.join(known)}")
+        if not equals or not number.strip().isdecimal():
+            raise SemaError(f"box: expected {name}=NUMBER, got {text!r}")
+        values[name] = int(number)
+    return Limits(**values)

@@ -1,0 +1,121 @@
+"""The tools that a program in the box may call: what each is called with, what it answers, how models see it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, get_type_hints
+
+from sema_runtime.box.signatures import signature
+from sema_runtime.llm.tools.tool import Tool
+from sema_runtime.values.errors import LlmError, SemaError
+
+RESERVED = ("return", "fail")
+Granted = Mapping[str, Any] | Iterable[Any]  # functions or tools, by name or with names of their own
+
+
+class Invalid(SemaError):
+    """Arguments that a tool doesn't take; it wasn't called."""
+
+
+class Grant:
+    """One tool. call: takes the named arguments. description: for models, "" for none."""
+
+    def __init__(self, name: str, call: Callable[[dict[str, Any]], Any], shown: str, description: str) -> None:
+        self.name = name
+        self.call = call
+        self.signature = shown
+        self.description = description
+
+    def line(self) -> str:
+        """The tool as a model reads it: `tool/search(query string, limit int?) -> any ; what it does`."""
+        first = self.description.strip().partition("\n")[0]
+        return f"{self.signature} ; {first}" if first else self.signature
+
+
+def grants(tools: Granted | None) -> dict[str, Grant]:
+    """Tools by name. Functions with annotations, tools of Sema and of MCP servers are validated before each call;
+    other functions get what the program gives. Raises SemaError for tools that can't be called."""
+    if not tools:
+        return {}
+    named = list(tools.items()) if isinstance(tools, Mapping) else [(name_of(tool), tool) for tool in tools]
+    made = [grant(name, tool) for name, tool in named]
+    for name, _ in named:
+        if name in RESERVED:
+            raise SemaError(f"box: a tool can't be called {name}")
+    return {one.name: one for one in made}
+
+
+def name_of(tool: Any) -> str:
+    name = tool.name if isinstance(tool, Tool) else getattr(tool, "__name__", "")
+    if not name or name == "<lambda>":
+        raise SemaError("box: a tool needs a name", "give a function with a name, or a dict of names and functions")
+    return str(name)
+
+
+def grant(name: str, tool: Any) -> Grant:
+    if isinstance(tool, Tool):
+        return of_tool(name, tool)
+    if not callable(tool):
+        raise SemaError(f"box: tool {name} is no function")
+    if is_annotated(tool):
+        from sema_runtime.llm.tools.python_functions import python_tool
+
+        return of_tool(name, python_tool(tool, name))
+    return Grant(name, lambda arguments: tool(**arguments), f"tool/{name}(...)", inspect.getdoc(tool) or "")
+
+
+def of_tool(name: str, tool: Tool) -> Grant:
+    """A tool that knows its parameters."""
+    from sema_runtime.llm.jsonable import to_sema
+
+    schema = tool.schema()
+    shown = signature(name, schema.parameters, returned(tool))
+
+    def call(arguments: dict[str, Any]) -> Any:
+        check_names(name, arguments, list(schema.parameters.get("properties", {})), shown)
+        try:
+            return tool.invoke(to_sema(arguments))
+        except LlmError as problem:
+            start, is_refusal, rest = problem.message.partition(f"invalid arguments for tool '{tool.name}': ")
+            if is_refusal and not start:
+                raise Invalid(f"{rest} ({shown})") from None
+            raise
+
+    return Grant(name, call, shown, tool.description or "")
+
+
+def check_names(name: str, arguments: dict[str, Any], known: list[str], shown: str) -> None:
+    """Raises Invalid for an argument that the tool doesn't have."""
+    unknown = [key for key in arguments if key not in known]
+    if unknown:
+        close = get_close_matches(unknown[0], known, 1, 0.6)
+        advice = f"did you mean {close[0]}? " if close else ""
+        raise Invalid(f"there is no argument {', '.join(unknown)}; {advice}({shown})")
+
+
+def returned(tool: Tool) -> dict[str, Any]:
+    """The JSON schema of what a Python function says that it returns; {} where it says nothing."""
+    try:
+        hint = get_type_hints(tool.handler).get("return")
+    except (TypeError, NameError, AttributeError):
+        return {}
+    if hint is None:
+        return {}
+    from sema_runtime.llm.tools.python_types import TypeSchema
+
+    try:
+        return TypeSchema(hint).json_schema()
+    except SemaError:
+        return {}
+
+
+def is_annotated(function: Callable[..., Any]) -> bool:
+    """Whether each parameter of a function has a type."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+    return all(parameter.annotation is not parameter.empty and parameter.kind not in kinds for parameter in parameters)

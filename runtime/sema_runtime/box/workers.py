@@ -1,0 +1,144 @@
+"""The processes of the box, as the host holds them: the zygote, and the workers that it forks."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+from sema_runtime.box.codec import to_frame
+from sema_runtime.box.limits import Limits
+from sema_runtime.compiler_bridge import ZYGOTE
+from sema_runtime.values.errors import SemaError
+
+START_SECONDS = 30.0
+
+
+class Died(Exception):
+    """A process has ended, or speaks nonsense."""
+
+
+class Late(Exception):
+    """The deadline has passed."""
+
+
+class Worker:
+    """A hardened process. Used for one session, by one thread at a time."""
+
+    def __init__(self, pid: int, pipe: socket.socket, limits: Limits) -> None:
+        self.pid = pid
+        self.pipe = pipe
+        self.limits = limits
+        self.handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+        self.is_ready = False
+
+    def send(self, message: dict[str, Any], deadline: float) -> None:
+        self.pipe.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            self.pipe.sendall(to_frame(message))
+        except TimeoutError:
+            raise Late() from None
+        except OSError:
+            raise Died() from None
+
+    def receive(self, deadline: float, most: int) -> dict[str, Any]:
+        """The next message. Raises Late, or Died where none will come or it is longer than most bytes."""
+        size = int.from_bytes(self._bytes(4, deadline), "big")
+        if size > most:
+            raise Died()
+        try:
+            message = json.loads(self._bytes(size, deadline))
+        except (ValueError, RecursionError):
+            raise Died() from None
+        if type(message) is not dict:
+            raise Died()
+        return message
+
+    def _bytes(self, count: int, deadline: float) -> bytes:
+        collected = bytearray()
+        while len(collected) < count:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.pipe], [], [], left)[0]:
+                raise Late()
+            try:
+                part = self.pipe.recv(min(count - len(collected), 1 << 20))
+            except OSError:
+                raise Died() from None
+            if not part:
+                raise Died()
+            collected += part
+        return bytes(collected)
+
+    def end(self) -> None:
+        """Kills the process, whatever it does."""
+        try:
+            if self.handle >= 0:
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            else:
+                os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        finally:
+            self.pipe.close()
+            if self.handle >= 0:
+                os.close(self.handle)
+                self.handle = -1
+
+
+class Zygote:
+    """The process that forks workers (semac/box/zygote.py). Raises SemaError where it doesn't start."""
+
+    def __init__(self) -> None:
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-m", ZYGOTE, str(theirs.fileno())],
+            pass_fds=(theirs.fileno(),),
+            env={},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        theirs.close()
+        self.control.settimeout(START_SECONDS)
+        hello = b""
+        while not hello.endswith(b"\n"):
+            part = self.control.recv(4096)
+            if not part:
+                raise SemaError(
+                    "box: the process that starts programs doesn't start", "is the package semac installed?"
+                )
+            hello += part
+        self.layers = frozenset(json.loads(hello)["layers"])
+
+    def fork(self, limits: Limits) -> Worker:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        order = {"memory_mb": limits.memory_mb, "cpu_seconds": limits.wall_ms // 1000 + 2}
+        try:
+            socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
+            answer = b""
+            while len(answer) < 4:
+                part = self.control.recv(4 - len(answer))
+                if not part:
+                    raise Died()
+                answer += part
+        except OSError:
+            ours.close()
+            raise Died() from None
+        finally:
+            theirs.close()
+        return Worker(int.from_bytes(answer, "big"), ours, limits)
+
+    def close(self) -> None:
+        self.control.close()
+        try:
+            self.process.wait(1)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

@@ -1,0 +1,91 @@
+"""Calls in place of which the code of the called function stands (semac/optimize/calls.py), as frames of a trace.
+
+An instruction that was part of a called function keeps its line and column. Where its end column is MARK or more, the
+multiple of MARK is the number of the call: a site. The table of the sites of a code object is a constant of the code,
+with a line for each: `number:function:line:column:outer`, of the called function's Python name, the place of the call,
+and the site that this call itself is part of, 0 for none.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any
+
+    from sema_runtime.conditions.tracebacks import Call
+
+MARK = 1 << 16  # columns in an end column for each site
+SITES = "sema sites"  # what the constant begins with
+CACHE = 0  # the opcode of what stands behind an instruction for its caches
+
+
+class Site:
+    """A call. function: the Python name of the called one. outer: the site that the call is part of, 0 for none."""
+
+    __slots__ = ("col", "function", "line", "outer")
+
+    def __init__(self, function: str, line: int, col: int, outer: int) -> None:
+        self.function = function
+        self.line = line
+        self.col = col
+        self.outer = outer
+
+
+def encoded(sites: dict[int, Site]) -> str:
+    """The constant of a code object that has sites."""
+    return "\n".join(
+        [SITES, *(f"{number}:{s.function}:{s.line}:{s.col}:{s.outer}" for number, s in sorted(sites.items()))]
+    )
+
+
+def decoded(code: CodeType) -> dict[int, Site]:
+    """The sites of a code object."""
+    for constant in code.co_consts[-2:]:
+        if type(constant) is str and constant.startswith(SITES):
+            rows = (line.split(":") for line in constant.split("\n")[1:])
+            return {int(row[0]): Site(row[1], int(row[2]), int(row[3]), int(row[4])) for row in rows}
+    return {}
+
+
+def expanded(calls: list[Call]) -> list[Call]:
+    """Calls, outermost first, with those in place of which the called functions' code stands."""
+    return [part for call in calls for part in _expanded(call, decoded(call[0]))]
+
+
+def _expanded(call: Call, sites: dict[int, Site]) -> list[Call]:
+    code, namespace, instruction, tb_line = call
+    if not sites or type(instruction) is not int:
+        return [call]
+    line, _, col, end_col = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+    site = sites.get((end_col or 0) // MARK)
+    chain = []
+    while site is not None:
+        chain.append(site)
+        site = sites.get(site.outer)
+    parts: list[Call] = []
+    caller = code
+    for site in reversed(chain):
+        parts.append((caller, namespace, (site.line, site.col), site.line))
+        callee = getattr(namespace.get(site.function), "__code__", None)
+        if callee is None:  # the program has lost the function
+            return [call]
+        caller = callee
+    if parts and line is not None and col is not None:
+        parts.append((caller, namespace, _twin(caller, code, instruction, line, col), tb_line))
+    return parts or [call]
+
+
+def _twin(code: CodeType, other: CodeType, instruction: int, line: int, col: int) -> Any:
+    """The instruction of a function's own code for one of the code that stands in its place; else its position."""
+    operations = other.co_code
+    while operations[instruction] == CACHE and instruction:
+        instruction -= 2
+    wanted = operations[instruction]
+    own = code.co_code
+    for index, (start, _, column, _) in enumerate(code.co_positions()):
+        if start == line and column == col and own[2 * index] == wanted:
+            return 2 * index
+    return line, col + 1

@@ -1,0 +1,172 @@
+"""The second check: the Python that was made of a program, node by node, before it becomes code.
+
+It shares nothing with what made it and trusts none of it: kinds of nodes, imports, names and attributes are each
+compared with what compiled programs need. So a mistake of the compiler gives no program more power.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import unicodedata
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+
+NODES = frozenset((
+    "Module", "FunctionDef", "ClassDef", "Return", "Assign", "AugAssign", "For", "While", "If", "Raise", "Try", "Expr",
+    "Pass", "Break", "Continue", "Global", "Nonlocal", "ImportFrom", "alias", "With", "withitem", "Delete", "BoolOp",
+    "NamedExpr", "BinOp", "UnaryOp", "Lambda", "IfExp", "Dict", "Set", "ListComp", "SetComp", "DictComp",
+    "GeneratorExp", "comprehension", "Compare", "Call", "FormattedValue", "JoinedStr", "Constant", "Attribute",
+    "Subscript", "Starred", "Name", "List", "Tuple", "Slice", "Load", "Store", "Del", "arguments", "arg", "keyword",
+    "ExceptHandler", "And", "Or", "Add", "Sub", "Mult", "Div", "Mod", "Pow", "LShift", "RShift", "BitOr", "BitXor",
+    "BitAnd", "FloorDiv", "Invert", "Not", "UAdd", "USub", "Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In",
+    "NotIn",
+))  # fmt: skip
+PACKAGES = (
+    "sema_runtime.lib.collections.", "sema_runtime.lib.numbers.", "sema_runtime.lib.text.", "sema_runtime.lib.data.csv",
+    "sema_runtime.lib.data.json", "sema_runtime.lib.data.toml", "sema_runtime.lib.language.output",
+    "sema_runtime.lib.language.control", "sema_runtime.lib.language.predicates", "sema_runtime.lib.language.shorthand",
+    "sema_runtime.lib.language.truth", "sema_runtime.lib.language.multimethods", "sema_runtime.lib.time.datetime",
+    "sema_runtime.values.", "sema_runtime.support.counting", "sema_runtime.conditions.caught",
+    "sema_runtime.tasks.callbacks",
+)  # fmt: skip
+OTHER_IMPORTS = {
+    "fractions": {"Fraction"},
+    "sema_runtime.conditions.describe": {"condition_map", "condition_of"},
+    "math": {"sqrt", "sin", "cos", "atan", "tanh", "gcd", "floor", "ceil", "inf", "nan"},
+    "builtins": {"sum", "list", "len", "int", "float", "str", "type", "range", "abs", "min", "max", "zip", "tuple",
+                 "dict", "sorted", "reversed", "enumerate", "any", "all", "ord", "chr", "bool", "set", "Exception"},
+}  # fmt: skip
+ATTRIBUTES = frozenset((
+    "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "flat", "get", "is_integer", "items",
+    "lookup", "name", "next", "of", "pairs", "pinned", "pop", "sema_tag", "sorted_keys", "stable", "startswith",
+    "value", "values", "with_traceback",
+))  # fmt: skip
+BUILTIN_NAMES = frozenset((
+    "abs", "all", "any", "bool", "chr", "dict", "enumerate", "Exception", "False", "float", "int", "isinstance", "iter",
+    "len", "list", "map", "max", "min", "next", "None", "ord", "range", "reversed", "round", "set", "sorted", "str",
+    "sum", "tuple", "True", "type", "zip", "divmod", "pow", "IndexError", "KeyError", "TypeError", "NameError",
+    "RecursionError", "ZeroDivisionError", "OverflowError", "ValueError", "AttributeError", "callable", "slice",
+    "frozenset",
+))  # fmt: skip
+CONSTRUCTOR = ("sema_runtime.values.records", "constructor")
+TAKEN = re.compile("__builtins__|__sema_[a-z_]*[a-z]__|__Box_[a-z]*[a-z]")
+PREDEFINED = frozenset(dir(builtins))
+HARMLESS = frozenset((
+    "__slots__", "__sema_names__", "__sema_result__", "__sema_values__", "__sema_exports__", "__init__",
+    "__sema_globals__", "__",
+))  # fmt: skip
+
+
+class Unsafe(Exception):
+    """The Python of a program has what no program needs: a mistake of the compiler."""
+
+
+def check_tree(
+    tree: ast.Module,
+    imports: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    atoms: AbstractSet[str] = frozenset(),
+) -> None:
+    """Raises Unsafe. imports: names that the session binds to things of the runtime, each with module and attribute.
+    atoms: those that it binds to keywords, symbols and characters."""
+    for module, name in imports.values():
+        check_imported(module, [name])
+    own = defined(tree) | imports.keys()
+    fields = slots(tree)
+    for node in ast.walk(tree):
+        kind = type(node).__name__
+        if kind not in NODES:
+            raise Unsafe(f"a node {kind}")
+        if isinstance(node, ast.ImportFrom):
+            check_import(node)
+        elif isinstance(node, ast.Attribute):
+            check_attribute(node.attr, fields)
+        elif isinstance(node, ast.Name):
+            if node.id not in imports and node.id not in atoms:
+                check_name(node.id, own)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            check_decorators(node.decorator_list, imports)
+            check_identifier(node.name)
+        elif isinstance(node, ast.arg | ast.keyword):
+            check_identifier(node.arg or "")
+        elif isinstance(node, ast.Constant) and not isinstance(
+            node.value, str | int | float | bytes | type(None) | type(...)
+        ):
+            raise Unsafe(f"a constant of type {type(node.value).__name__}")
+
+
+def check_decorators(decorators: list[ast.expr], imports: Mapping[str, tuple[str, str]]) -> None:
+    """The one that there is makes the constructor of a record."""
+    for decorator in decorators:
+        if not isinstance(decorator, ast.Name) or imports.get(decorator.id) != CONSTRUCTOR:
+            raise Unsafe("a decorator")
+
+
+def defined(tree: ast.Module) -> frozenset[str]:
+    """The names that the module itself binds."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            names.update(node.names)
+    return frozenset(names)
+
+
+def slots(tree: ast.Module) -> frozenset[str]:
+    """The fields of the classes that the module defines."""
+    fields: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.isidentifier():
+                    fields.add(part.value)
+    return frozenset(fields)
+
+
+def check_import(node: ast.ImportFrom) -> None:
+    if node.level:
+        raise Unsafe("a relative import")
+    check_imported(node.module or "", [alias.name for alias in node.names])
+
+
+def check_imported(module: str, names: list[str]) -> None:
+    if any(name == "*" or name.startswith("__") for name in names):
+        raise Unsafe(f"an import from {module}")
+    if module in OTHER_IMPORTS:
+        if not OTHER_IMPORTS[module].issuperset(names):
+            raise Unsafe(f"an import of {', '.join(names)} from {module}")
+    elif not module.startswith(PACKAGES):
+        raise Unsafe(f"an import from {module}")
+
+
+def check_attribute(name: str, fields: frozenset[str]) -> None:
+    if name.startswith("_") or not name.isascii() or (name not in ATTRIBUTES and name not in fields):
+        raise Unsafe(f"an attribute {name}")
+
+
+def check_name(name: str, own: frozenset[str]) -> None:
+    check_identifier(name)
+    if name not in own and name not in BUILTIN_NAMES and name not in HARMLESS and name in PREDEFINED:
+        raise Unsafe(f"a name {name}")
+
+
+def is_taken(name: str) -> bool:
+    """Whether a name with underscores around it means something to Python, or to the compiler."""
+    return name.startswith("__") and (name in PREDEFINED or TAKEN.fullmatch(name) is not None)
+
+
+def check_identifier(name: str) -> None:
+    is_folded = not name.isascii() and unicodedata.normalize("NFKC", name) != name  # Python takes it for another
+    if is_folded or (is_taken(name) and name not in HARMLESS):
+        raise Unsafe(f"a name {name!r}")

@@ -1,0 +1,82 @@
+"""What a program in the box may use, built up from nothing: what isn't named here doesn't exist there.
+
+Values, numbers, text, regular expressions, JSON, CSV, TOML, dates as values. No files, network, processes, environment,
+imports, Python, clock or randomness: the host grants such things as tools.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue_index import INDEX
+
+MODULES = {  # families of builtins, and those of each that are left out
+    "lib.collections.hofs": (),
+    "lib.collections.list_sets": ("list/shuffle", "list/pick"),  # random
+    "lib.collections.list_slices": (),
+    "lib.collections.list_stats": (),
+    "lib.collections.lists": (),
+    "lib.collections.map_entries": (),
+    "lib.collections.maps": (),
+    "lib.collections.mutable": (),
+    "lib.collections.records": (),
+    "lib.collections.sorting": (),
+    "lib.collections.vectors": (),
+    "lib.data.csv": (),
+    "lib.data.json": (),
+    "lib.data.toml": (),
+    "lib.language.predicates": (),
+    "lib.language.shorthand": (),
+    "lib.language.truth": (),
+    "lib.numbers.arithmetic": (),
+    "lib.numbers.convert": (),
+    "lib.numbers.integers": (),
+    "lib.numbers.math": (),
+    "lib.numbers.math_functions": ("math/random", "math/random-int"),
+    "lib.numbers.typed_arrays": (),
+    "lib.text.bytes": (),
+    "lib.text.case": (),
+    "lib.text.chars": (),
+    "lib.text.format": (),
+    "lib.text.padding": (),
+    "lib.text.regex": (),
+    "lib.text.search": (),
+    "lib.text.strings": (),
+    "lib.text.text": (),
+}
+NAMES = frozenset((
+    "__parameterize", "assert", "assert=", "call-with-values", "error", "gensym", "make-parameter", "raise", "values",
+    "println", "print", "display", "newline", "pprint",
+    "base64/encode", "base64/decode", "hash/sha256", "hash/md5", "hash/hmac-sha256",
+    "diff/unified", "diff/parse", "diff/stat", "diff/hunks", "diff/apply",
+    "time/add", "time/date-parts", "time/diff", "time/format", "time/parse",
+))  # fmt: skip
+BUILTINS = frozenset(
+    name for name, entry in INDEX.items() if name in NAMES or (entry[0] in MODULES and name not in MODULES[entry[0]])
+)
+# Functions of the runtime that forms become: "module:name", or a whole module.
+RUNTIME = frozenset((
+    "sema_runtime.lib.collections.lists", "sema_runtime.lib.language.multimethods", "sema_runtime.values.lists",
+    "sema_runtime.values.lookup", "sema_runtime.values.matching", "sema_runtime.values.multiple",
+    "sema_runtime.values.parameters", "sema_runtime.values.promises", "sema_runtime.values.records",
+    "sema_runtime.tasks.callbacks",
+))  # fmt: skip
+OWN = ("return", "fail")  # what the box adds to the language
+
+INSTEAD = {  # by the beginning of a name: what to do without it
+    "file/": "ask the host for the data; it comes as data/NAME",
+    "http/": "call one of the tools, if the host has granted one",
+    "llm/": "call one of the tools, if the host has granted one",
+    "shell": "programs in the box can't start others",
+    "sys/": "the box knows nothing of the machine it runs on",
+    "env": "the box has no environment; settings come as data/NAME",
+    "time": "there is no clock in the box; times come as data/NAME",
+    "sleep": "there is no clock in the box",
+    "math/random": "there is no randomness in the box; random numbers come as data/NAME",
+    "eval": "write the form itself, or a function",
+    "load": "put the definitions into the program",
+    "py/": "Python can't be reached from the box",
+}
+
+
+def advice(name: str) -> str | None:
+    """What to do in place of a builtin that the box lacks."""
+    return next((text for start, text in INSTEAD.items() if name.startswith(start)), None)

@@ -1,0 +1,79 @@
+"""What an exception of a program means to the host: a stable reason, one sentence, a place in the source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.conditions.describe import describe
+from sema_runtime.values.errors import (
+    ArityError,
+    OutOfBounds,
+    ReaderError,
+    SemaError,
+    SemaTypeError,
+    Thrown,
+    UnboundError,
+)
+from semac.box.admission import Refused
+
+MOST_TEXT = 2_000  # characters of a message
+ARITHMETIC = ("division by zero", "overflow", "NaN", "infinity", "square root", "logarithm")
+
+
+def verdict(error: BaseException, is_running: bool) -> dict[str, Any]:
+    """The part of an answer that says what went wrong. is_running: whether the program had begun."""
+    if isinstance(error, Refused):
+        line, column = (error.span.line, error.span.col) if error.span is not None else (None, None)
+        return entry(error.reason, error.message, error.hint, line, column)
+    shown = describe(error)
+    line, column = shown.place or (None, None)
+    if line is None and shown.frames:
+        line, column = shown.frames[0].line or None, shown.frames[0].col or None
+    return entry(reason(error, is_running), shown.message, shown.hint, line, column)
+
+
+def entry(reason: str, message: str, hint: str | None, line: int | None, column: int | None) -> dict[str, Any]:
+    text = message if len(message) <= MOST_TEXT else message[:MOST_TEXT] + "... (message cut)"
+    return {"status": "error", "reason": reason, "message": visible(text), "hint": hint, "line": line, "column": column}
+
+
+def visible(text: str) -> str:
+    """A text without control characters, which could speak to a terminal in the program's name."""
+    return "".join(char if char.isprintable() or char in "\n\t" else f"\\u{{{ord(char):x}}}" for char in text)
+
+
+def reason(error: BaseException, is_running: bool) -> str:
+    """One of the reasons of sandbox.md, 5.1."""
+    if isinstance(error, ReaderError):
+        return "parse_error"
+    if isinstance(error, RecursionError):
+        return "stack_exceeded" if is_running else "parse_error"
+    if isinstance(error, MemoryError):
+        return "memory_exceeded"
+    if isinstance(error, ZeroDivisionError | OverflowError | ArithmeticError):
+        return "arithmetic_error"
+    if isinstance(error, Thrown):
+        return "runtime_error"
+    from sema_runtime.conditions.describe import condition_of
+
+    condition = condition_of(error)
+    if isinstance(condition, UnboundError):
+        return "unbound_var"
+    if isinstance(condition, ArityError):
+        return "arity_error" if is_running else "invalid_arity"
+    if not is_running:
+        return "invalid_form"
+    message = condition.display()
+    if message.startswith("not callable"):
+        return "not_callable"
+    if isinstance(condition, OutOfBounds):
+        return "index_error"
+    if isinstance(condition, SemaTypeError):
+        return "type_error"
+    if "maximum" in message and "depth" in message:
+        return "stack_exceeded"
+    if any(word in message for word in ARITHMETIC):
+        return "arithmetic_error"
+    if condition.kind in ("tool-error", "validation-error"):
+        return condition.kind.replace("-", "_")
+    return "runtime_error" if isinstance(condition, SemaError) else "internal_error"

@@ -1,0 +1,315 @@
+"""The process that runs programs: it reads requests from one pipe and answers there, until the pipe closes."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import sys
+import time
+from contextvars import Context
+from typing import Any, NoReturn
+
+from sema_runtime.box.codec import Encoder, TooLarge, decoded, to_frame
+from sema_runtime.lib.language import output
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.printer import pretty
+from semac import pipeline
+from semac.box.admission import Refused, admit
+from semac.box.checker import Unsafe, check_tree
+from semac.box.guards import Bits
+from semac.box.profile import advice
+from semac.box.verdicts import entry, verdict
+from semac.ir.unit import Unit
+from semac.session import Session
+
+FILE = "<program>"
+ATOMS = (Keyword, Symbol, Char)
+CATCHABLE = "__Box_catchable"  # which no name of a program becomes
+MOST_FRAME = 1 << 30
+Answer = dict[str, Any]
+
+
+class Ended(BaseException):
+    """The program is done: `return`, `fail`, or a limit. No handler of a program sees it."""
+
+    def __init__(self, answer: Answer, value: Any = None) -> None:
+        super().__init__()
+        self.answer = answer
+        self.value = value
+
+
+class ToolError(SemaError):
+    """What a tool answered instead of a value. kind: "tool-error", or "validation-error" of arguments."""
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Pipe:
+    """Frames over a descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def read(self) -> dict[str, Any] | None:
+        """The next message; None at the end."""
+        head = self._bytes(4)
+        if head is None:
+            return None
+        body = self._bytes(int.from_bytes(head, "big"))
+        return None if body is None else json.loads(body)  # our host wrote it
+
+    def _bytes(self, count: int) -> bytes | None:
+        parts = []
+        while count:
+            part = os.read(self.descriptor, min(count, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def write(self, message: dict[str, Any]) -> None:
+        frame = memoryview(to_frame(message))
+        while frame:
+            frame = frame[os.write(self.descriptor, frame) :]
+
+
+class Prints(list[str]):
+    """What a program printed, an entry a call, within the limits of the run."""
+
+    def __init__(self, limits: dict[str, int]) -> None:
+        super().__init__()
+        self.left = limits["output_bytes"]
+        self.limits = limits
+
+    def append(self, text: str) -> None:
+        self.left -= len(text)
+        for name, is_over in (
+            ("output_bytes", self.left < 0),
+            ("output_entries", len(self) >= self.limits["output_entries"]),
+        ):
+            if is_over:
+                raise Ended(
+                    over("output_exceeded", name, self.limits[name], "print less: a count, a sample, a summary")
+                )
+        super().append(text)
+
+
+def over(reason: str, name: str, most: int, instead: str) -> Answer:
+    """The answer to a program that passed a limit."""
+    message = f"limit {name} of {most} exceeded; nothing that the program defined was kept"
+    return entry(reason, message, f"{instead}; the host can raise {name}", None, None)
+
+
+class Runner:
+    """Runs programs of one session. pipe: to the host, for calls of tools."""
+
+    def __init__(self, pipe: Pipe | None) -> None:
+        self.pipe = pipe
+        self.session = Session(FILE)
+        self.granted: frozenset[str] = frozenset()
+        self.calls = 0
+        self.is_running = False
+        for status in ("return", "fail"):
+            self.session.bind(status, completing(status))
+        self.session.globals[CATCHABLE] = catchable
+
+    def run(self, request: dict[str, Any]) -> Answer:
+        """The answer to a request {"source", "data", "tools", "limits"}."""
+        limits: dict[str, int] = request["limits"]
+        prints = Prints(limits)
+        Bits.most = limits["integer_bits"]
+        output.sink = output.error_sink = prints
+        answer: Answer
+        started = time.perf_counter()
+        try:
+            self.grant(request)
+            answer = {"status": "value"}
+            answer |= self.shown(Context().run(self.evaluate, request["source"], limits), limits)
+        except Ended as ended:
+            answer = ended.answer
+            if answer["status"] in ("return", "fail"):
+                answer = self.completed(ended, limits)
+        except Unsafe as problem:
+            answer = entry("internal_error", f"the compiled program was refused: {problem}", None, None, None)
+        except BaseException as error:  # whatever a program raises is its answer
+            answer = explained(error, self.is_running)
+        finally:
+            output.sink = output.error_sink = None
+        duration = round((time.perf_counter() - started) * 1000, 3)
+        return {**answer, "prints": list(prints), "duration_ms": duration}
+
+    def grant(self, request: dict[str, Any]) -> None:
+        for name, value in request["data"].items():
+            self.session.bind(f"data/{name}", decoded(value))
+        for name in request["tools"]:
+            self.session.bind(f"tool/{name}", self.tool(name))
+        self.granted = frozenset(self.session.names)
+
+    def evaluate(self, source: str, limits: dict[str, int]) -> Any:
+        self.is_running = False
+        size = len(source.encode("utf-8", "surrogatepass"))
+        if size > limits["source_bytes"]:
+            raise Ended(over("source_exceeded", "source_bytes", limits["source_bytes"], "send a shorter program"))
+        unit = self.session.compile(source, FILE, "program")
+        self.is_running = True
+        return self.session.execute(unit, drain=False)
+
+    def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
+        try:
+            return {**ended.answer, **self.shown(ended.value, limits)}
+        except Ended as too_large:
+            return too_large.answer
+        except BaseException as error:
+            return explained(error, True)
+
+    def shown(self, value: Any, limits: dict[str, int]) -> Answer:
+        """The value as text and for the host, within its limit."""
+        text = None if value is None else pretty(value)
+        if text is not None and len(text) > limits["result_bytes"]:
+            raise Ended(over("result_exceeded", "result_bytes", limits["result_bytes"], "return a part or a summary"))
+        try:
+            encoded = Encoder().encode(value)
+        except TooLarge as problem:
+            raise Ended(entry("result_exceeded", problem.message, None, None, None)) from None
+        return {"text": text, "value": encoded}
+
+    def tool(self, name: str) -> Any:
+        """The function that a program calls as `tool/NAME`: with one map, or with keys and values."""
+
+        def call(*args: Any) -> Any:
+            assert self.pipe is not None
+            self.calls += 1
+            try:
+                encoded = [Encoder().encode(arg) for arg in args]
+            except TooLarge as problem:
+                raise SemaError(f"tool/{name}: {problem.message}") from None
+            self.pipe.write({"call": self.calls, "name": name, "args": encoded})
+            reply = self.pipe.read()
+            if reply is None or reply.get("call") != self.calls:
+                os._exit(1)  # the host is gone, or speaks of something else
+            if "ended" in reply:
+                raise Ended(reply["ended"])
+            if "error" in reply:
+                raise ToolError(f"tool/{name}: {reply['error']}", str(reply.get("kind", "tool-error")))
+            return decoded(reply["result"])
+
+        return call
+
+
+def completing(status: str) -> Any:
+    """The functions `return` and `fail`, which end the program with a value."""
+
+    def end(value: Any = None) -> NoReturn:
+        raise Ended({"status": status}, value)
+
+    end.__name__ = status
+    return end
+
+
+def explained(error: BaseException, is_running: bool) -> Answer:
+    """The answer to a program that raised an error. Where there is no memory for it, the process ends."""
+    try:
+        if is_out_of_memory(error):
+            give_up()
+        if isinstance(error, ImportError | OSError) and not is_running:
+            error = Refused("invalid_form", "files and imports can't be reached from the box", None, advice("load"))
+        return verdict(error, is_running)
+    except MemoryError:
+        give_up()
+    except Exception as second:  # the error can't be described: say so, and how
+        return entry(
+            "internal_error", f"{type(second).__name__} while describing {type(error).__name__}", None, None, None
+        )
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+# What is ready before memory is short
+OUT_OF_MEMORY = to_frame(
+    {
+        **entry("memory_exceeded", "limit memory_mb exceeded; nothing that the program defined was kept",
+                "work on less at a time: filter first, keep counts in place of items; the host can raise memory_mb",
+                None, None),
+        "prints": [],
+        "duration_ms": 0.0,
+    }
+)  # fmt: skip
+_pipe = Pipe(-1)
+
+
+def give_up() -> NoReturn:
+    """Ends the process of a program that has used up its memory."""
+    if _pipe.descriptor >= 0:
+        os.write(_pipe.descriptor, OUT_OF_MEMORY)
+    os._exit(71)
+
+
+def catchable() -> Any:
+    """What a handler of a program may catch: nothing while memory is short, which no program survives."""
+    if isinstance(sys.exc_info()[1], MemoryError):
+        give_up()
+    return Exception
+
+
+class Handlers(ast.NodeTransformer):
+    """Has each handler of a program ask `catchable` first."""
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
+        self.generic_visit(node)
+        if isinstance(node.type, ast.Name) and node.type.id == "Exception":
+            node.type = ast.copy_location(ast.Call(ast.Name(CATCHABLE, ast.Load()), [], []), node.type)
+            ast.fix_missing_locations(node.type)
+        return node
+
+
+def guard_compiler(runner: Runner) -> None:
+    """Has the compiler of this process check every unit and every tree."""
+    imports: dict[str, tuple[str, str]] = {}  # by their names in the session
+    atoms: set[str] = set()  # names in the session of keywords, symbols and characters
+
+    def check_unit(name: str, unit: Unit) -> None:
+        if name == "build":
+            admit(unit, runner.granted)
+
+    def check_code(tree: ast.Module) -> None:
+        imports.update(runner.session.shared.imports)
+        atoms.update(name for name, value in runner.session.shared.atoms.items() if type(value) in ATOMS)
+        check_tree(tree, imports, atoms)
+        Handlers().visit(tree)
+
+    pipeline.CHECKS.units.append(check_unit)
+    pipeline.CHECKS.trees.append(check_code)
+
+
+class Nowhere(io.TextIOBase):
+    """The standard streams of a process that has none."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def serve(descriptor: int) -> NoReturn:
+    """Answers requests until the pipe closes."""
+    _pipe.descriptor = descriptor
+    sys.stdin = None
+    sys.stdout = sys.stderr = Nowhere()
+    runner = Runner(_pipe)
+    guard_compiler(runner)
+    _pipe.write({"ready": True})
+    while (request := _pipe.read()) is not None:
+        answer = runner.run(request)
+        try:
+            _pipe.write(answer)
+        except MemoryError:
+            give_up()
+    os._exit(0)

@@ -1,0 +1,122 @@
+"""The process that forks workers: small, single-threaded, with everything loaded and no secret in it.
+
+It reads one message a worker from its control socket (the worker's end of a pipe, and how to harden it) and answers
+with the worker's process id. It never runs what a program says.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pkgutil
+import signal
+import socket
+import sys
+from importlib import import_module
+
+from sema_runtime.box import seccomp
+from sema_runtime.box.hardening import address_space, harden
+from sema_runtime.box.limits import Limits
+from sema_runtime.box.probe import layers
+from semac.box import worker
+from semac.box.guards import guard_integers
+from semac.box.profile import MODULES
+from semac.process import deepen
+
+MOST_MESSAGE = 4096
+LOADED = (
+    "sema_runtime.values", "sema_runtime.conditions", "sema_runtime.support", "sema_runtime.lib.collections",
+    "sema_runtime.lib.language", "sema_runtime.lib.numbers", "sema_runtime.lib.text", "sema_runtime.lib.time",
+    "semac.analyze", "semac.anf", "semac.expand", "semac.generate", "semac.ir", "semac.optimize",
+    "semac.syntax", "semac.types", "semac.diagnostics",
+)  # fmt: skip
+EXTRA = (
+    "sema_runtime.lib.time.datetime", "sema_runtime.lib.text.crypto", "sema_runtime.lib.text.diff",
+    "sema_runtime.lib.language.control", "sema_runtime.lib.language.multimethods", "sema_runtime.values.promises",
+    "unicodedata", "difflib", "decimal", "fractions", "statistics", "random", "textwrap", "csv", "tomllib", "datetime",
+    "calendar", "zoneinfo", "_strptime", "hashlib", "hmac", "base64", "string", "bisect", "heapq", "itertools",
+    "functools", "operator", "collections", "math", "cmath", "struct", "array", "traceback", "linecache", "tokenize",
+)  # fmt: skip
+WARM_UP = (
+    "(define (f x) (* x 2)) (println (map f '(1 2))) (sort '(3 1 2)) {:a [1 2.5 \"x\" #\\a]}",
+    "(try (car 5) (catch e (list (:message e) (:stack-trace e))))",
+    "(define-record-type p (mk x) p? (x px)) (px (mk 1))",
+    "(match [1 {:a 2}] ([x {:a y}] (+ x y)) (_ 0))",
+    "(defmulti area (fn (s) (:k s))) (defmethod area :sq (fn (s) 1)) (area {:k :sq})",
+    "(let loop ((i 0) (acc '())) (if (= i 3) (reverse acc) (loop (+ i 1) (cons i acc))))",
+    "(list (regex/match \"a+\" \"caat\") (json/decode \"[1, {\\\"a\\\": null}]\") (json/encode {:a [1 2]}))",
+    "(list (format \"~a ~s\" 1 2) (string/split \"a b\" \" \") (math/format-fixed 1.5 2) (time/format 0 \"%Y\"))",
+    "(defmacro twice (x) (list '+ x x)) (twice 4)",
+    "(foldl + 0 (range 10)) (error \"no\")",
+    "(nosuch 1 2)", "(+ 1", "(car)", "(\"x\" 1)", "(/ 1 0)", "(nth [1] 5)", "(throw {:a 1})", "(return 5)", "(f 1 2 3",
+    "(let ((x 1) (y)) x)", "(string-append 1 2)", "(file/read \"x\")", "(delay 1)", "(force (delay 1))", "(/ 1 3)",
+    "(define (deep n) (+ 1 (deep n))) (deep 1)", "(list/sum '(1 2)) (sort-by first '((2) (1)))",
+    "(string->number \"1/2\")",
+)  # fmt: skip
+
+
+def load_everything() -> None:
+    """Imports all that a program may need: a hardened process can't."""
+    for package in LOADED:
+        folder = import_module(package)
+        for part in pkgutil.walk_packages(folder.__path__, f"{package}."):
+            load(part.name)
+    for name in (*(f"sema_runtime.{module}" for module in MODULES), *EXTRA):
+        load(name)
+
+
+def load(name: str) -> None:
+    try:
+        import_module(name)
+    except ImportError:  # an extra that isn't installed here
+        return
+
+
+def warm_up() -> None:
+    """Runs programs of many kinds, for what they load at first use."""
+    limits = vars(Limits())
+    for source in WARM_UP:
+        worker.Runner(None).run({"source": source, "data": {}, "tools": [], "limits": limits})
+
+
+def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    sys.set_int_max_str_digits(0)
+    sys.dont_write_bytecode = True
+    available = layers()
+    deepen()
+    load_everything()
+    guard_integers()
+    warm_up()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    filter_ = seccomp.program() if "seccomp" in available else b""
+    gc.collect()
+    gc.freeze()
+    control.sendall(json.dumps({"layers": sorted(available)}).encode() + b"\n")
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, MOST_MESSAGE, 1)
+        if not message:
+            os._exit(0)
+        child = os.fork()
+        if not child:
+            start(json.loads(message), descriptors[0], available, filter_)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.sendall(child.to_bytes(4, "big"))
+
+
+def start(order: dict[str, int], descriptor: int, available: frozenset[str], filter_: bytes) -> None:
+    """Becomes a worker."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        memory = address_space() + (order["memory_mb"] << 20)
+        harden(descriptor, memory, order["cpu_seconds"], available, filter_)
+        worker.serve(3)
+    except BaseException:
+        os._exit(70)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Syntax files for editors, and the lexer for Pygments. `python -m semac.editors.build` writes their lists of names."""

@@ -1,0 +1,43 @@
+"""The calls of a unit in place of which the code of the called function stands, by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.conditions.sites import Site
+from semac.ir.nodes import Var
+
+
+class Sites:
+    """Numbers such calls, from 1. Each is known by the called function's variable, its place, and the outer site."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[Var, int, int, int], int] = {}
+        self.calls: list[tuple[Var, int, int, int]] = []
+
+    def of(self, function: Var, span: Any, outer: int = 0) -> int:
+        return self._number((function, span.line, span.col, outer))
+
+    def inside(self, number: int, outer: int) -> int:
+        """The site for what was at a site of a function whose code now stands at the outer site."""
+        function, line, col, own = self.calls[number - 1]
+        return self._number((function, line, col, self.inside(own, outer) if own else outer))
+
+    def _number(self, call: tuple[Var, int, int, int]) -> int:
+        known = self.numbers.get(call)
+        if known is None:
+            self.calls.append(call)
+            known = self.numbers[call] = len(self.calls)
+        return known
+
+    def table(self, numbers: set[int]) -> dict[int, Site]:
+        """Sites by number, with those that they are part of."""
+        table: dict[int, Site] = {}
+        work = list(numbers)
+        while work:
+            number = work.pop()
+            if number and number not in table:
+                function, line, col, outer = self.calls[number - 1]
+                table[number] = Site(function.py, line, col, outer)
+                work.append(outer)
+        return table

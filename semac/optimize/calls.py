@@ -1,0 +1,219 @@
+"""Calls of small functions become what the functions do.
+
+Only of functions of the top level that nothing defines anew, whose body does nothing but compute: basic builtins,
+look-ups, accessors of records, choices. Their arguments are computed before as for a call, each operation keeps its
+place, and traces show the frame that the call would have had (`ir/sites.py`), so nobody sees a difference. Debuggers,
+profilers and text for people get the functions as they are written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from semac.anf.build import is_fixed
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    BuiltinRef,
+    Call,
+    CallBuiltin,
+    CallRuntime,
+    Closure,
+    Comprehension,
+    For,
+    If,
+    Let,
+    Lit,
+    Logic,
+    Loop,
+    MakeMap,
+    MakeVector,
+    Move,
+    Op,
+    Read,
+    RecordFunction,
+    Ref,
+    Result,
+    While,
+)
+from semac.anf.walk import blocks, code_of, instructions
+from semac.fingerprint import is_profiled, is_traced
+from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.optimize.versions.copies import Copier
+from semac.syntax.spans import SiteSpan
+
+ALWAYS, OFTEN = 4, 16  # operations of functions that are small enough anywhere, and where code runs often
+GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
+SPARE = 200
+LOOPS = frozenset((Loop, While, For, Comprehension))
+PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
+ARRAYS = "lib.collections.mutable"
+
+
+def inline_calls(unit: Unit) -> None:
+    """Rewrites calls of small functions in all forms of a unit."""
+    if unit.is_text or unit.is_input or unit.is_open or is_traced() or is_profiled():
+        return
+    size = sum(1 for form in unit.blocks for _ in instructions(form))
+    inliner = Inliner(unit, size * GROWTH + SPARE)
+    defined: set[Var] = set()
+    for form in unit.blocks:
+        inliner.form(form, defined)
+        for instr in form.instrs:
+            if type(instr.op) is Assign and instr.op.define == "global":
+                defined.add(instr.op.var)
+
+
+class Inliner:
+    """Inlines in one unit. room: how many operations may still be added."""
+
+    def __init__(self, unit: Unit, room: int) -> None:
+        self.unit = unit
+        self.room = room
+        self.sizes: dict[Function, int] = {}  # of functions whose calls are done; 0: of one that stays a function
+        self.begun: set[Function] = set()
+
+    def form(self, form: Block, defined: set[Var]) -> None:
+        self.block(form, None, False, defined)
+
+    def size(self, function: Function) -> int:
+        """How many operations a function has, after its own calls were looked at; 0 where it must stay a function."""
+        known = self.sizes.get(function)
+        if known is None:
+            if function in self.begun:
+                return 0  # it is recursive
+            known = self.body(function)
+        return known
+
+    def body(self, function: Function) -> int:
+        """Looks at the calls in a function, once; returns its size."""
+        if function not in self.begun:
+            self.begun.add(function)
+            self.block(code_of(function), function, function.self_tail, None)
+            self.sizes[function] = size_of(function)
+        return self.sizes.get(function, 0)
+
+    def block(self, block: Block, owner: Function | None, is_often: bool, defined: set[Var] | None) -> None:
+        """defined: the globals that are defined above; None inside of functions."""
+        instrs: list[Let] = []
+        for instr in block.instrs:
+            op = instr.op
+            if type(op) is Closure:
+                self.body(op.function)
+            for inner in blocks(op):
+                self.block(inner, owner, is_often or type(op) in LOOPS, defined)
+            function = self.inlined(op, is_often, defined) if type(op) is Call else None
+            if function is None:
+                instrs.append(instr)
+            else:
+                instrs += self.spliced(instr, function, owner)
+        block.instrs = instrs
+
+    def inlined(self, op: Call, is_often: bool, defined: set[Var] | None) -> Function | None:
+        """The function whose code takes the place of a call."""
+        head = op.head
+        if type(head) is not Ref or not head.var.is_global or op.span is None or not is_fixed(head.var):
+            return None
+        var, function = head.var, head.var.known_function
+        if function is None or len(function.params) != len(op.args) or function.rest is not None:
+            return None
+        if defined is not None and (var.late or var not in defined):
+            return None  # it may be unbound
+        size = self.size(function)
+        if not 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
+            return None
+        self.room -= size
+        return function
+
+    def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
+        """The instructions of a function in place of a call of it."""
+        call = instr.op
+        assert type(call) is Call and type(call.head) is Ref
+        body = Splice(self.unit, call, function, owner or self.unit.main).code(call.tail)
+        exit_ = body.exit
+        assert type(exit_) is Result
+        value = exit_.value
+        last = body.instrs[-1] if body.instrs else None
+        if type(value) is Ref and last is not None and last.var is value.var and not value.var.name:
+            last.var = instr.var
+        elif instr.var is not None:
+            last = Let(instr.var, Move(value, span=call.span))
+            body.instrs.append(last)
+        if instr.var is not None and last is not None and is_fixed(instr.var):
+            instr.var.op = last.op
+        return body.instrs
+
+
+class Splice(Copier):
+    """The copy of a function's code for one call: with the arguments in place of the parameters."""
+
+    def __init__(self, unit: Unit, call: Call, function: Function, owner: Function) -> None:
+        super().__init__()
+        self.unit = unit
+        self.owner = owner
+        self.function_ = function
+        self.made[id(function)] = owner
+        self.args = dict(zip(function.params, call.args, strict=True))
+        self.sites = unit.sites
+        self.site = unit.sites.of(call.head.var, call.span)  # type: ignore[union-attr]
+
+    def code(self, is_tail: bool) -> Block:
+        block: Block = self.copy(self.function_.code)
+        for before, after in self.vars:
+            after.op = self.made.get(id(before.op))
+            if after.name:
+                self.owner.locals.append(after)
+        for instr in instructions(block):
+            op = instr.op
+            if type(op) is CallBuiltin or type(op) is Call:
+                op.tail = op.tail and is_tail
+        return block
+
+    def copy(self, part: Any) -> Any:
+        if type(part) is Ref and part.var in self.args:
+            arg = self.args[part.var]
+            if type(arg) is Ref:
+                return Ref(arg.var)
+            return Lit(arg.value, arg.type) if type(arg) is Lit else BuiltinRef(arg.name, arg.span)  # type: ignore[union-attr]
+        return super().copy(part)
+
+    def new(self, part: Any) -> Any:
+        made = super().new(part)
+        if isinstance(made, Op | Result):
+            made.span = self.span(part.span)
+        return made
+
+    def span(self, span: Any) -> Any:
+        """The span of a form of the function as part of the caller's code."""
+        if span is None:
+            return None
+        return SiteSpan(span, self.sites.inside(span.site, self.site) if type(span) is SiteSpan else self.site)
+
+
+def size_of(function: Function) -> int:
+    """How many operations a function has that can be inlined; 0 for any other."""
+    if function.self_tail or function.has_closures or function.is_thunk or function.rest is not None:
+        return 0
+    names = {param.name for param in function.params}
+    if len(names) < len(function.params) or any(param.assigned or param.captured for param in function.params):
+        return 0
+    size = 1
+    for instr in instructions(code_of(function)):
+        if not is_simple(instr.op):
+            return 0
+        size += 1
+    return size if size <= OFTEN else 0
+
+
+def is_simple(op: Op) -> bool:
+    """Whether an operation only computes: without effects but on arrays, without calls of other functions."""
+    if type(op) is CallBuiltin:
+        return bool(INDEX[op.name][6]) or INDEX[op.name][0] == ARRAYS
+    if type(op) is CallRuntime:
+        return op.path == KEYWORD_GET
+    if type(op) is Call:
+        return type(op.head) is Ref and type(op.head.var.op) is RecordFunction
+    return type(op) in PLAIN

@@ -1,0 +1,202 @@
+"""What a host gets from the box: outcomes, limits, sessions, tools; and that it lives on whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sema_runtime.box import Limits, Outcome, Pool, Session
+from sema_runtime.box.limits import CEILINGS, parsed
+from sema_runtime.values.errors import SemaError
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "value", "text"),
+    [
+        ("(+ 1 2)", "value", 3, "3"),
+        ('{:a [1 2.5 "x" #\\c nil #t :k]}', "value", {"a": [1, 2.5, "x", "c", None, True, "k"]}, None),
+        ("nil", "value", None, None),
+        ("(list 1/2 (fn (x) x))", "value", ["1/2", "<native-fn <vm-closure>>"], None),
+        ("(define (f x) (return (* x 2)) 5) (f 4)", "return", 8, "8"),
+        ('(try (fail {:why "no"}) (catch e 1))', "fail", {"why": "no"}, '{:why "no"}'),
+        ("(map (fn (x) (return x)) '(1 2))", "return", 1, "1"),
+    ],
+)
+def test_a_program_ends_with_its_value_or_its_word(
+    pool: Pool, source: str, status: str, value: Any, text: str | None
+) -> None:
+    outcome = pool.run(source)
+    assert (outcome.status, outcome.value) == (status, value)
+    assert outcome.ok == (status != "fail")
+    assert text is None or outcome.text == text
+
+
+def test_prints_and_data(pool: Pool) -> None:
+    outcome = pool.run(
+        '(println "n" (count data/rows)) (print "s") (list/sum (map :qty data/rows))',
+        data={"rows": [{"qty": 2}, {"qty": 40}], "unused": 1},
+    )
+    assert outcome.prints == ["n 2", '"s"'] and outcome.value == 42
+
+
+@pytest.mark.parametrize(
+    ("source", "reason", "line", "column", "words"),
+    [
+        ("(+ 1", "parse_error", 1, 1, "unterminated"),
+        ("1\n  (nosuch 1)\n(other)", "unbound_var", 2, 3, "nosuch, other"),
+        ("(lenght '(1))", "unbound_var", 1, 1, "lenght"),
+        ('(file/read "x")', "unbound_var", 1, 1, "isn't available in the box"),
+        ("(tool/search {:q 1})", "unknown_tool", 1, 1, "tool/search"),
+        ('(import "os")', "invalid_form", None, None, "imports"),
+        ("(eval '(+ 1 2))", "invalid_form", None, None, "box"),
+        ("(let ((x 1) y) x)", "invalid_form", 1, None, "let"),
+        ('\n(+ 1 "a")', "type_error", 2, 1, "expected number"),
+        ("(define (f a) a)\n(f 1 2)", "arity_error", 2, 1, "expects 1 argument"),
+        ('("x" 1)', "not_callable", 1, 1, "not callable"),
+        ("(/ 1 0)", "arithmetic_error", 1, 1, "division by zero"),
+        ("(nth [1] 5)", "index_error", 1, 1, "out of bounds"),
+        ("(throw {:a 1})", "runtime_error", 1, 1, "{:a 1}"),
+        ("(define (f n) (+ 1 (f n)))\n(f 1)", "stack_exceeded", 1, None, "depth"),
+    ],
+)
+def test_errors_say_what_and_where(
+    pool: Pool, source: str, reason: str, line: int | None, column: int | None, words: str
+) -> None:
+    outcome = pool.run(source)
+    assert (outcome.status, outcome.reason, outcome.line) == ("error", reason, line)
+    assert column is None or outcome.column == column
+    assert words in (outcome.message or "")
+
+
+def test_a_near_miss_gets_a_suggestion(pool: Pool) -> None:
+    assert "length" in (pool.run("(lenght '(1))").hint or "")
+    assert "data/rows" in (pool.run("(list data/rows data/rosw)", data={"rows": 2}).hint or "")
+
+
+@pytest.mark.parametrize(
+    ("source", "limits", "reason", "named"),
+    [
+        ("(let loop () (loop))", {"wall_ms": 200}, "timeout", "wall_ms of 200"),
+        ("(try (let loop () (loop)) (catch e 1))", {"wall_ms": 200}, "timeout", "wall_ms of 200"),
+        ("(range 100000000000)", {"memory_mb": 64}, "memory_exceeded", "memory_mb"),
+        ("(try (range 100000000000) (catch e 1))", {"memory_mb": 64}, "memory_exceeded", "memory_mb"),
+        ("(let loop () (println 1) (loop))", {"output_entries": 5}, "output_exceeded", "output_entries of 5"),
+        ('(println (string/repeat "x" 99))', {"output_bytes": 50}, "output_exceeded", "output_bytes of 50"),
+        ('(string/repeat "x" 99)', {"result_bytes": 50}, "result_exceeded", "result_bytes of 50"),
+        ("(+ 1 2 3 4 5 6)", {"source_bytes": 10}, "source_exceeded", "source_bytes of 10"),
+    ],
+)
+def test_limits_name_themselves(pool: Pool, source: str, limits: dict[str, int], reason: str, named: str) -> None:
+    outcome = pool.run(source, limits=replace(pool.limits, **limits))
+    assert outcome.reason == reason
+    assert named in (outcome.message or "") and next(iter(limits)) in (outcome.hint or "")
+
+
+def test_limits_have_ceilings() -> None:
+    assert parsed(["wall_ms=500", "memory-mb=64"]) == Limits(wall_ms=500, memory_mb=64)
+    for texts, words in (
+        (["wall=1"], "unknown limit"),
+        (["wall_ms"], "wall_ms=NUMBER"),
+        (["wall_ms=0"], "positive"),
+        ([f"wall_ms={CEILINGS['wall_ms'] + 1}"], f"ceiling is {CEILINGS['wall_ms']}"),
+    ):
+        with pytest.raises(SemaError, match=words):
+            parsed(texts)
+
+
+def test_a_session_keeps_what_succeeds_and_nothing_else(pool: Pool) -> None:
+    with Session(pool) as session:
+        assert session.run("(define (sq x) (* x x)) (define a (mutable-array/new 1 0))").ok
+        assert session.run("(sq 5)").value == 25
+        assert not session.run("(define (sq x) 0) (mutable-array/set! a 0 9) (car 5)").ok
+        assert session.run("(define (sq x) 0) (fail 1)").status == "fail"
+        assert session.run("(list (sq 3) (mutable-array/get a 0))").value == [9, 0]
+        assert session.run("(return (sq 2))").value == 4
+
+
+def test_tools_are_called_by_name_and_validated(pool: Pool) -> None:
+    def boom() -> None:
+        raise RuntimeError("no disk")
+
+    tools = {"add": lambda a, b: a + b, "boom": boom, "big": lambda: object()}
+    outcome = pool.run("(list (tool/add {:a 1 :b 2}) (tool/add :a 1 :b 20))", tools=tools)
+    assert outcome.value == [3, 21]
+    assert [call["args"] for call in outcome.tool_calls] == [{"a": 1, "b": 2}, {"a": 1, "b": 20}]
+    assert pool.run("(try (tool/boom) (catch e (:message e)))", tools=tools).value == "tool/boom: RuntimeError: no disk"
+    assert "names" in (pool.run("(tool/add 1 2 3)", tools=tools).message or "")
+    limited = pool.run(
+        "(let loop () (tool/add :a 1 :b 2) (loop))", tools=tools, limits=replace(pool.limits, tool_calls=3)
+    )
+    assert limited.reason == "tool_calls_exceeded" and len(limited.tool_calls) == 3
+
+
+def test_tools_are_not_called_again_when_a_session_is_restored(pool: Pool) -> None:
+    calls: list[int] = []
+
+    def note(n: int) -> int:
+        calls.append(n)
+        return n
+
+    with Session(pool, tools={"note": note}) as session:
+        assert session.run("(define x (tool/note :n 7))").ok
+        assert not session.run("(car 5)").ok
+        assert session.run("x").value == 7
+    assert calls == [7]
+
+
+def test_data_that_are_too_large_are_refused(pool: Pool) -> None:
+    with pytest.raises(SemaError, match="data_bytes"):
+        pool.run("1", data={"x": "y" * 1000}, limits=replace(pool.limits, data_bytes=100))
+
+
+def test_the_host_survives_the_death_of_its_processes() -> None:
+    with Pool(Limits(wall_ms=5_000), needs=frozenset()) as own, Session(own) as session:
+        assert session.run("(define x 1)").ok
+        assert session.worker is not None
+        os.kill(session.worker.pid, signal.SIGKILL)
+        assert session.run("x").reason == "worker_died"
+        assert session.run("x").value == 1
+        own.zygote.process.kill()
+        own.zygote.process.wait()
+        while own.ready:
+            own.ready.popleft().end()
+        assert own.run("(+ 1 1)").value == 2
+
+
+def test_threads_and_loops_share_a_pool(pool: Pool) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        outcomes = list(threads.map(lambda n: pool.run(f"(* {n} {n})").value, range(12)))
+    assert outcomes == [n * n for n in range(12)]
+
+    async def several() -> list[Outcome]:
+        return await asyncio.gather(*(pool.run_async(f"(+ 1 {n})") for n in range(3)))
+
+    assert [outcome.value for outcome in asyncio.run(several())] == [1, 2, 3]
+
+
+def test_programs_share_nothing(pool: Pool) -> None:
+    assert pool.run("(define + -) (define x 1) (set! car cdr) (+ 2 1)").value == 1
+    assert pool.run("(list (+ 2 1) (car '(1 2)))").value == [3, 1]
+    assert pool.run("x").reason == "unbound_var"
+
+
+def test_descriptors_are_given_back(pool: Pool) -> None:
+    pool.run("1")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        pool.run("(+ 1 2)")
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+@pytest.mark.parametrize("source", ["(pow 2 1000001)", "(expt 10 100000000)", "(bit/shift-left 1 100000000000)"])
+def test_huge_powers_are_refused_before_they_are_computed(pool: Pool, source: str) -> None:
+    outcome = pool.run(source)
+    assert outcome.reason == "runtime_error" and "integer_bits" in (outcome.message or "")
+    assert outcome.duration_ms < 1_000
+    assert pool.run("(= (pow 2 1000) (bit/shift-left 1 1000))").value is True

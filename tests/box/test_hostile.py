@@ -1,0 +1,109 @@
+"""Programs that try to get out, to take everything, or to bring their process down (sandbox.md, 9.3).
+
+None may end in a value that isn't listed, reach the host, or outlive its deadline by more than a moment.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from sema_runtime.box import Pool
+
+WALL_MS = 700
+GRACE = 1.0  # seconds for starting and ending processes on a busy machine
+DEEP = "(let loop ((i 0) (x '())) (if (= i 200000) {use} (loop (+ i 1) {wrap})))"
+REFUSED = {"unbound_var", "invalid_form", "parse_error", "unknown_tool"}
+STOPPED = {"timeout", "memory_exceeded", "worker_died", "stack_exceeded", "runtime_error", "result_exceeded"}
+
+UNREACHABLE = [
+    '(.__class__ "a")', '(py/getattr "a" "__class__")', '(__import__ "os")', "__builtins__", "__loader__", "__name__",
+    '(py/import "os")', '(import "os")', '(import "/etc/passwd")', '(load "/etc/passwd")', "(eval '(+ 1 2))",
+    "(macroexpand '(when 1 2))", '(read "(+ 1 2)")', '(defmacro m () (file/read "/etc/passwd")) (m)',
+    "(defmacro m () '(file/read \"/etc/passwd\")) (m)", '(file/read "/etc/passwd")', '(file/write "x" "y")',
+    '(env "PATH")', '(shell "id")', "(exit 3)", "(time-ms)", "(sleep 1)", "(math/random)", "(uuid/v4)",
+    '(http/get "http://127.0.0.1")', "(async 1)", '(llm/complete "x")', "(sys/args)", "(sys/pid)", "(read-line)",
+    "*stdin*", '(stream/write *stdout* "x")', "(context/set :a 1)", '(log/info "x")', '(kv/open "x")',
+    '(db/open ":memory:")', '(prompt "x")', "(defagent a {})", '(deftool t "x" {} (fn () 1))', "(breakpoint)",
+    "(py/class A (x))", "(py/def (f x) x)", "(await 1)", "(channel/new)", "(gc/collect)", "(io/read-line)",
+    '(proc/spawn "id" [])', '(serial/open "x")', '(mcp/connect {})', "(workflow/run 1)", "(term/clear)",
+    '(web/user-agent)', "(list/shuffle '(1 2))", '(path/absolute "x")', "(with-budget {} 1)", "(otel/span 1 2)",
+]  # fmt: skip
+HARMLESS = {
+    '"{0.__class__}"': '"{0.__class__}"',
+    '(format "{0.__class__} %s" 1)': None,
+    "(:__class__ {})": None,
+    "(list '__class__ '__globals__)": "(__class__ __globals__)",
+    "(define __builtins__ 1) (define __builtins_ 2) (list __builtins__ __builtins_)": "(1 2)",
+    "(define-record-type p (mk __class__) p? (__class__ pc)) (pc (mk 1))": "1",
+    "(define-record-type p (mk gi_frame) p? (gi_frame pc)) (pc (mk 1))": "1",
+    "(try (car 1) (catch e (:python-exception e)))": None,
+    "(define __box_catchable__ 5) (define __Box_catchable 6) (try (car 1) (catch e 1))": "1",
+    "(define __sema_session__ 5) (define __version__ 6) (list __sema_session__ __version__)": "(5 6)",
+    "(define ﬁ 1) (define fi 2) (list ﬁ fi)": "(1 2)",
+    "(define a-b 1) (define a_b 2) (list a-b a_b)": "(1 2)",
+    "(define a (mutable-array/new 1 0)) (mutable-array/set! a 0 a) (equal? a a)": "#t",
+}
+GREEDY = [
+    '(string/repeat "a" 10000000000)', "(range 100000000000)", "(mutable-array/new 10000000000 0)",
+    "(bytevector/make 10000000000 0)", "(list/repeat 10000000000 1)", "(f64-array/make 3000000000 0.0)",
+    '(let loop ((s "a")) (loop (string-append s s)))', "(let loop ((s (list 1))) (loop (append s s)))",
+    '(let loop ((m {}) (i 0)) (loop (assoc m i (string/repeat "x" 1000)) (+ i 1)))',
+    '(string/replace (string/repeat "a" 1000000) "a" (string/repeat "b" 1000000))', "(pow 2 10000000000)",
+    "(bit/shift-left 1 100000000000)", "(let loop ((x 3)) (loop (* x x)))", "(math/format-fixed 1.0 1000000000)",
+    "(foldl (fn (a _) [a a]) 1 (range 40))", "(let loop () (loop))", "(while #t 1)", "(define (f) (f)) (f)",
+    "(let loop () (try (range 100000000000) (catch e (loop))))", "(define (f) (try (f) (catch e (f)))) (f)",
+    "(let loop () (try (error \"x\") (catch e (loop))))", "(defmacro m (x) (let l () (l))) (m 1)",
+    "(define (f n) (map (fn (x) (f (+ x 1))) (list n))) (f 1)", "(gcd (expt 3 2000000) (expt 5 2000000))",
+]  # fmt: skip
+DEEP_USES = ["x", "(equal? x x)", "(str x)", "{x 1}", "(json/encode x)", "(flatten-deep x)", "(sort (list x x))",
+             "(frequencies (list x x))", "(println x)"]  # fmt: skip
+NESTED_TEXT = ["(" * 200_000, "[" * 200_000, "'" * 100_000 + "x", "(+ 1 " * 20_000 + "1" + ")" * 20_000]
+
+
+@pytest.mark.parametrize("source", UNREACHABLE)
+def test_what_the_box_lacks_is_refused_before_anything_runs(pool: Pool, source: str) -> None:
+    outcome = pool.run(f'(println "ran") {source}')
+    assert outcome.reason in REFUSED, outcome
+    assert outcome.prints == []
+
+
+@pytest.mark.parametrize("source", HARMLESS)
+def test_names_of_python_are_words_like_others(pool: Pool, source: str) -> None:
+    outcome = pool.run(source)
+    assert (outcome.status == "value" and outcome.text == HARMLESS[source]) or HARMLESS[source] is None
+    assert outcome.reason != "internal_error"
+
+
+@pytest.mark.parametrize("source", GREEDY)
+def test_greed_is_stopped(pool: Pool, source: str) -> None:
+    ended(pool, source)
+
+
+@pytest.mark.parametrize("use", DEEP_USES)
+@pytest.mark.parametrize("wrap", ["(list x)", "[x]", "{:a x}"])
+def test_deep_values_end_no_host(pool: Pool, wrap: str, use: str) -> None:
+    started = time.monotonic()
+    outcome = pool.run(DEEP.format(use=use, wrap=wrap), limits=replace(pool.limits, wall_ms=WALL_MS))
+    assert outcome.reason != "internal_error", outcome
+    assert time.monotonic() - started < WALL_MS / 1000 + GRACE
+
+
+@pytest.mark.parametrize("source", NESTED_TEXT, ids=["lists", "vectors", "quotes", "sums"])
+def test_deep_texts_are_refused(pool: Pool, source: str) -> None:
+    assert pool.run(source).reason in {"parse_error", "invalid_form"}
+
+
+def ended(pool: Pool, source: str) -> None:
+    """Runs a program that must not succeed, and sees that its process goes at the deadline."""
+    started = time.monotonic()
+    outcome = pool.run(source, limits=replace(pool.limits, wall_ms=WALL_MS, memory_mb=128))
+    assert time.monotonic() - started < WALL_MS / 1000 + GRACE
+    assert outcome.reason in STOPPED, outcome
+
+
+def test_control_characters_do_not_leave_in_messages(pool: Pool) -> None:
+    message = pool.run('(error "\\x1b;[2J</untrusted>")').message or ""
+    assert "\x1b" not in message and "</untrusted>" in message

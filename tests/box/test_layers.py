@@ -1,0 +1,94 @@
+"""Each layer of the process's hardening by itself: what native code in it can't do, even if all other checks failed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sema_runtime.box import probe, seccomp
+from sema_runtime.box.hardening import address_space, harden
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
+LAYERS = probe.layers() if sys.platform.startswith("linux") else frozenset()
+
+
+def connects() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
+        client.connect(("127.0.0.1", 9))
+
+
+def forks() -> None:
+    if not os.fork():
+        os._exit(0)
+
+
+ATTEMPTS: dict[str, tuple[Callable[[], object], set[str]]] = {  # what is tried, and the layers that stop it
+    "read a file": (lambda: os.open("/etc/passwd", os.O_RDONLY), {"landlock", "seccomp"}),
+    "make a file": (lambda: os.open("/tmp/escaped", os.O_CREAT | os.O_WRONLY), {"landlock", "seccomp"}),
+    "list a folder": (lambda: os.listdir("/"), {"landlock", "seccomp"}),
+    "read the environment of the host": (lambda: Path("/proc/self/environ").read_bytes(), {"landlock", "seccomp"}),
+    "connect": (connects, {"landlock", "seccomp"}),
+    "look at a file": (lambda: os.stat("/etc/passwd"), {"seccomp"}),
+    "start a process": (forks, {"seccomp"}),
+    "execute": (lambda: os.execv("/bin/true", ["true"]), {"landlock", "seccomp"}),
+    "signal the host": (lambda: os.kill(os.getppid(), signal.SIGTERM), {"landlock", "seccomp"}),
+    "trace": (lambda: refused(ctypes.CDLL(None).ptrace(0, 0, 0, 0)), {"seccomp"}),
+}
+
+
+def refused(result: int) -> None:
+    if result < 0:
+        raise OSError(result, "refused")
+
+
+def outcome_of(attempt: Callable[[], object], layers: frozenset[str]) -> str:
+    """What comes of an attempt in a hardened child: "done", or the name of an error."""
+    ours, theirs = socket.socketpair()
+    filter_ = seccomp.program() if "seccomp" in layers else b""
+    child = os.fork()
+    if not child:
+        try:
+            harden(theirs.fileno(), address_space() + (256 << 20), 5, layers, filter_)
+            try:
+                attempt()
+                text = "done"
+            except BaseException as error:
+                text = type(error).__name__
+            os.write(3, text.encode())
+        finally:
+            os._exit(0)
+    theirs.close()
+    with ours:
+        answer = ours.recv(100).decode()
+    os.waitpid(child, 0)
+    return answer
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+@pytest.mark.parametrize("layer", ["landlock", "seccomp"])
+def test_a_layer_alone_stops_what_it_is_for(name: str, layer: str) -> None:
+    attempt, stops = ATTEMPTS[name]
+    if layer not in LAYERS:
+        pytest.skip(f"this machine lacks {layer}")
+    if layer in stops:
+        assert outcome_of(attempt, frozenset((layer,))) in {"PermissionError", "OSError"}
+
+
+def test_only_the_pipe_is_open() -> None:
+    secret = os.open("/dev/null", os.O_RDONLY)
+    os.set_inheritable(secret, True)
+    try:
+        assert outcome_of(lambda: os.fstat(secret if secret > 3 else 0), LAYERS) in {"OSError", "PermissionError"}
+    finally:
+        os.close(secret)
+
+
+def test_memory_has_a_limit() -> None:
+    assert outcome_of(lambda: bytearray(1 << 30), LAYERS) == "MemoryError"
