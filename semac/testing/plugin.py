@@ -1,15 +1,13 @@
-"""Plugin of pytest (entry point `pytest11`): collects `test_*.sema` and `*_test.sema`.
+"""Plugin of pytest (entry point `pytest11`): makes .sema modules importable and collects `test_*.sema`.
 
-Where there are no such files it imports nothing. A test is a function `test-NAME` of the file, as `deftest` and
-`defproperty` define them; its parameters are fixtures, its options become marks.
+It loads the import hook; the compiler only for files that have to be compiled. A test is a function `test-NAME` of the
+file, as `deftest` and `defproperty` define them; its parameters are fixtures, its options become marks.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
-from fnmatch import fnmatch
 
 import pytest
 
@@ -23,36 +21,21 @@ if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr
 
 SUFFIX = ".sema"
-PATTERNS = ("test_*.sema", "*_test.sema", "test-*.sema", "*-test.sema")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Makes .sema files importable by the tests."""
-    if not any(isinstance(finder, Hook) for finder in sys.meta_path):
-        sys.meta_path.append(Hook())
+    from semac.imports.finder import install
 
-
-class Hook:
-    """Installs the import hook when a module is imported that only a .sema file can be."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        last = name.rpartition(".")[2]
-        names = {f"{word}{end}" for word in (last, last.replace("_", "-")) for end in (SUFFIX, f"/__init__{SUFFIX}")}
-        if not any(os.path.exists(os.path.join(folder, file)) for folder in path or sys.path for file in names):
-            return None
-        from semac.imports.finder import install
-
-        sys.meta_path.remove(self)
-        install(sets_hooks=False)
-        specs = (finder.find_spec(name, path, target) for finder in sys.meta_path)
-        return next((spec for spec in specs if spec is not None), None)
+    install(sets_hooks=False)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SemaModule | None:
-    """Claims files of tests, and every .sema file that was named on the command line."""
+    """Claims .sema files whose name is one of `python_files`, and those that were named on the command line."""
     if file_path.suffix != SUFFIX:
         return None
-    if not parent.session.isinitpath(file_path) and not any(fnmatch(file_path.name, each) for each in PATTERNS):
+    as_python = file_path.with_name(file_path.stem.replace("-", "_") + ".py")
+    if not parent.session.isinitpath(file_path) and not any(map(as_python.match, parent.config.getini("python_files"))):
         return None
     return SemaModule.from_parent(parent, path=file_path)
 
@@ -70,60 +53,55 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object | None:
-    """Runs a test that is written in Sema. #f as its value is a failure, other values are ignored."""
-    if type(pyfuncitem) is not SemaFunction and not is_written_in_sema(pyfuncitem.obj):
+    """Runs a test of a .sema file. #f as its value is a failure, other values are ignored."""
+    if type(pyfuncitem) is not SemaFunction:
         return None
     from semac.process import deepen, drain_tasks
 
     deepen()
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     value = pyfuncitem.obj(**arguments)
-    if inspect.isawaitable(value):
-        import asyncio
-
-        value = asyncio.run(_awaited(value))
+    if hasattr(type(value), "__await__"):
+        value = asyncio_result(value)
     drain_tasks()
     if value is False:
         raise AssertionError(f"{pyfuncitem.originalname.replace('_', '-')} returned #f")
     return True
 
 
-def is_written_in_sema(function: Any) -> bool:
-    """Whether a test that a Python file has is a function of a .sema file."""
-    inner = inspect.unwrap(getattr(function, "__func__", function))
-    code = getattr(inner, "__code__", None)
-    return code is not None and code.co_filename.endswith(SUFFIX)
+def asyncio_result(awaitable: Any) -> Any:
+    """The result of a coroutine that a test returned."""
+    import asyncio
 
+    async def awaited() -> Any:
+        return await awaitable
 
-async def _awaited(value: Any) -> Any:
-    return await value
+    return asyncio.run(awaited())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
-    """Leaves the frames of the runtime out of the tracebacks of errors in Sema code."""
-    error = call.excinfo
-    if error is None or "sema_runtime" not in sys.modules or type(item) is SemaFunction:
+    """Leaves the frames of the runtime out of the tracebacks of errors in Sema code that tests in Python call."""
+    if call.excinfo is None or type(item) is SemaFunction:
         return
     from semac.diagnostics.tracebacks import concerns_sema
-    from semac.testing.traces import without_ours
+    from semac.testing.frames import without_ours
 
-    if concerns_sema(error.value):
-        shown = without_ours(error.value.__traceback__)
+    if concerns_sema(call.excinfo.value):
+        shown = without_ours(call.excinfo.value.__traceback__)
         if shown is not None:
-            error.traceback = type(error.traceback)(shown)
+            call.excinfo.traceback = type(call.excinfo.traceback)(shown)
 
 
 class SemaModule(pytest.Module):
     """One .sema file."""
 
     def _getobj(self) -> ModuleType:
-        from semac.imports.finder import import_file, install
+        from semac.imports.finder import import_file
 
         folder = str(self.path.parent)
         if self.config.getoption("importmode") != "importlib" and folder not in sys.path:
             sys.path.insert(0, folder)
-        install()
         try:
             return import_file(str(self.path))
         except pytest.skip.Exception as skipped:

@@ -1,4 +1,4 @@
-"""Tracebacks of errors in Sema code, for tests of Python that call it."""
+"""Tracebacks as tests show them."""
 
 from __future__ import annotations
 
