@@ -24,13 +24,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
     "fmt": ("semac.cli.fmt", "Lay out source files."),
+    "lsp": ("semac.cli.lsp", "Answer an editor: completion, definitions, errors (Language Server Protocol)."),
     "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
     "nrepl": ("semac.cli.nrepl", "Start a server with which editors evaluate forms."),
     "run": ("semac.cli.run", "Run a file or, with -m, a module of Python or Sema, with the import hook."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("build", "completions", "dap", "disasm", "lsp", "notebook", "pkg", "update", "web")  # the reference's
+NOT_YET = ("build", "completions", "dap", "disasm", "notebook", "pkg", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}
@@ -126,7 +127,7 @@ def run_command(name: str, args: list[str]) -> int:
 
 def shows_only(name: str, args: list[str]) -> bool:
     """Whether a command runs no program, so that all its output can be escaped."""
-    return name not in ("eval", "nrepl", "run") and (name != "workflow" or args[:1] not in (["run"], ["view"]))
+    return name not in ("eval", "lsp", "nrepl", "run") and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
 def _listing() -> str:
