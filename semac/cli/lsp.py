@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -30,5 +31,6 @@ def main(args: Sequence[str]) -> int:
         print("Error: sema lsp needs the package pygls: pip install 'semac[lsp]'", file=sys.stderr)
         return 1
     print("Sema LSP server starting on stdio...", file=sys.stderr, flush=True)
+    gc.set_threshold(100_000, 50, 50)  # trees of text are many objects that live as long as their version
     make_server().start_io()
     return 0

@@ -21,7 +21,8 @@ MEANT = re.compile(r"Did you mean '([^']+)'")
 
 async def findings(document: Document) -> list[lsp.Diagnostic]:
     """The diagnostics of a text; one that says so when checking takes too long or fails."""
-    command = [sys.executable, "-m", "semac.lsp.checker", document.path]
+    # -P: no module of the folder that is open stands in for one of ours
+    command = [sys.executable, "-P", "-m", "semac.lsp.checker", document.path]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     try:

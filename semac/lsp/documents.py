@@ -65,7 +65,9 @@ class Document:
         from sema_runtime.compiler_bridge import resolve
         from sema_runtime.values.errors import SemaError
 
-        paths = []
+        paths: list[str] = []
+        if "import" not in self.text and "load" not in self.text:
+            return paths
         for node in walk(self.root):
             if node.head in ("import", "load") and len(node.children) > 1 and type(node.children[1].value) is str:
                 try:

@@ -26,12 +26,14 @@ def completions(files: Files, document: Document, position: lsp.Position) -> lis
     own = {name: binding for name, binding in document.names.visible(line, column).items() if binding.node is not node}
     for other in files.imported(document):
         own = {**other.names.top.names, **own}
+    own = {name: binding for name, binding in own.items() if name.startswith(typed)}
     found = [_item(name, _kind(binding), signature(binding), "0", place) for name, binding in own.items()]
-    forms = [name for name in FORMS if name not in own]
+    forms = [name for name in FORMS if name not in own and name.startswith(typed)]
     found += [_item(name, lsp.CompletionItemKind.Keyword, "special form", "1", place) for name in forms]
     others = {*INDEX, *prelude_entries()} - {*FORMS, *own}
-    found += [_item(name, lsp.CompletionItemKind.Function, "builtin", "2", place) for name in sorted(others)]
-    return [item for item in found if item.label.startswith(typed) and not item.label.startswith("__")]
+    builtins = sorted(name for name in others if name.startswith(typed) and not name.startswith("__"))
+    found += [_item(name, lsp.CompletionItemKind.Function, "builtin", "2", place) for name in builtins]
+    return found
 
 
 def _item(name: str, kind: lsp.CompletionItemKind, detail: str, order: str, place: lsp.Range) -> lsp.CompletionItem:
