@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import BaseLanguageClient
 
 WAIT = 60
+SEMA = str(Path(sys.executable).with_name("sema"))
 
 Body = Callable[["Editor"], Awaitable[None]]
 
@@ -60,7 +62,7 @@ def in_editor(folder: Path, body: Body) -> None:
 
     async def run() -> None:
         editor = Editor(folder)
-        await editor.client.start_io(str(Path(sys.executable).with_name("sema")), "lsp")
+        await editor.client.start_io(SEMA, "lsp")
         params = lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=folder.as_uri())
         await editor.client.initialize_async(params)
         editor.client.initialized(lsp.InitializedParams())
@@ -184,5 +186,29 @@ def test_the_server_survives(tmp_path: Path, text: str) -> None:
         await editor.labels("a.sema", 0, 3)
         editor.open("b.sema", "(string/jo")
         assert await editor.labels("b.sema", 0, 10) == ["string/join"]
+
+    in_editor(tmp_path, body)
+
+
+def test_the_server_ends_when_its_client_is_gone() -> None:
+    done = subprocess.run([SEMA, "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_without_pygls_it_says_what_to_install() -> None:
+    hidden = "import sys; sys.modules['pygls'] = None; from semac.cli.lsp import main; sys.exit(main([]))"
+    done = subprocess.run([sys.executable, "-P", "-c", hidden], capture_output=True, text=True, timeout=WAIT)
+    assert done.returncode == 1
+    assert done.stderr == "Error: sema lsp needs the package pygls: pip install 'semac[lsp]'\n"
+
+
+def test_a_check_runs_no_module_of_the_open_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('ran')")
+    monkeypatch.chdir(tmp_path)
+
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", "(println totl)")
+        [problem] = (await editor.found.get()).diagnostics
+        assert problem.message.startswith("Unbound variable: totl")
 
     in_editor(tmp_path, body)
