@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
     "fmt": ("semac.cli.fmt", "Lay out source files."),
     "jupyter": ("semac.jupyter.install", "Install the kernel for Jupyter notebooks."),
+    "lsp": ("semac.cli.lsp", "Answer an editor: completion, definitions, errors (Language Server Protocol)."),
     "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
     "notebook": ("semac.jupyter.notebook", "Run, export and convert notebooks; open JupyterLab."),
     "nrepl": ("semac.cli.nrepl", "Start a server with which editors evaluate forms."),
@@ -33,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("build", "completions", "dap", "disasm", "lsp", "pkg", "update", "web")  # the reference's
+NOT_YET = ("build", "completions", "dap", "disasm", "pkg", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}
@@ -129,7 +130,7 @@ def run_command(name: str, args: list[str]) -> int:
 
 def shows_only(name: str, args: list[str]) -> bool:
     """Whether a command runs no program, so that all its output can be escaped."""
-    return name not in ("eval", "nrepl", "run") and (name != "workflow" or args[:1] not in (["run"], ["view"]))
+    return name not in ("eval", "lsp", "nrepl", "run") and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
 def _listing() -> str:

@@ -19,7 +19,6 @@ from semac.session import Session
 Message = dict[str, Any]
 NAMESPACE = "user"
 HISTORY = ("*1", "*2", "*3", "*e")
-INTERRUPTED: list[Message] = [{"status": ["interrupted"]}]
 KEPT = 1000  # texts of evaluations, for errors in functions that they defined
 LAST_PLACE = 100_000  # a line or column beyond it counts as this
 SETTLES = 1.0  # seconds that a signal on its way may take
@@ -125,26 +124,27 @@ class Evaluator:
                 sys.stdin, sys.stdout, sys.stderr = streams
 
     def step(self) -> None:
-        """Waits for an evaluation, runs it and answers. An interrupt may come at any point of it."""
-        answers = INTERRUPTED
+        """Waits for an evaluation, runs it and answers. An interrupt may come at any point until `release` ends."""
+        job: Job | None = None
+        answers: list[Message] = []
         end: BaseException | None = None  # of the server
         try:
             job = self.next_job()
             sys.stdin, sys.stdout, sys.stderr = job.streams
             answers = self.outcome(job)
+            self.release(job)
         except (KeyboardInterrupt, SystemExit) as error:
-            end = error
-        if self.current is None:
-            raise end or KeyboardInterrupt
-        job = self.current
-        if job.interrupted and isinstance(end, KeyboardInterrupt):
-            end = None
-        if not self.settle(job, answers is INTERRUPTED):
-            answers = [*answers, *INTERRUPTED]
-        job.out.flush()
-        job.err.flush()
-        for message in [*answers, {"status": ["done"]}]:
-            job.reply(message)
+            job = self.current or job
+            answers = [*answers, {"status": ["interrupted"]}]
+            if job is None or not job.interrupted or isinstance(error, SystemExit):
+                end = error
+        if job is not None:
+            with self.changed:
+                self.current = None
+            job.out.flush()
+            job.err.flush()
+            for message in [*answers, {"status": ["done"]}]:
+                job.reply(message)
         if end is not None:
             raise end
 
@@ -155,17 +155,12 @@ class Evaluator:
             job = self.current = self.jobs.popleft()
         return job
 
-    def settle(self, job: Job, caught: bool) -> bool:
-        """Ends an evaluation. An interrupt that came too late arrives here; False if one did."""
-        try:
-            with self.changed:
-                self.current = None
-            if job.interrupted and not caught:
-                threading.Event().wait(SETTLES)
-        except KeyboardInterrupt:
+    def release(self, job: Job) -> None:
+        """Ends an evaluation: no interrupt is sent any more, and one that is on its way arrives here."""
+        with self.changed:
             self.current = None
-            return False
-        return True
+        if job.interrupted:
+            threading.Event().wait(SETTLES)
 
     def outcome(self, job: Job) -> list[Message]:
         """The messages with the value, or with the error."""

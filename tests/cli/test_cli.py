@@ -305,6 +305,7 @@ def test_a_plain_program_loads_no_heavy_modules(tmp_path: Path) -> None:
         "argparse",
         "semac.pipeline",
         "semac.syntax.reader",
+        *("semac.format", "semac.nrepl", "semac.editors", "pygments", "socket"),
         "asyncio",
         "dataclasses",
         "inspect",

@@ -1,0 +1,188 @@
+"""`sema lsp` as the client of pygls sees it, over stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.client import BaseLanguageClient
+
+WAIT = 60
+
+Body = Callable[["Editor"], Awaitable[None]]
+
+
+class Editor:
+    """A client with one folder open."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.client = BaseLanguageClient("test", "1")
+        self.found: asyncio.Queue[Any] = asyncio.Queue()
+
+        @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def published(params: lsp.PublishDiagnosticsParams) -> None:
+            self.found.put_nowait(params)
+
+    def uri(self, name: str) -> str:
+        return (self.folder / name).as_uri()
+
+    def at(self, name: str, line: int, character: int) -> dict[str, Any]:
+        return {
+            "text_document": lsp.TextDocumentIdentifier(self.uri(name)),
+            "position": lsp.Position(line, character),
+        }
+
+    def open(self, name: str, text: str) -> None:
+        item = lsp.TextDocumentItem(self.uri(name), "sema", 1, text)
+        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+
+    async def labels(self, name: str, line: int, character: int) -> list[str]:
+        found = await self.client.text_document_completion_async(lsp.CompletionParams(**self.at(name, line, character)))
+        return [item.label for item in found]  # type: ignore[union-attr]
+
+    async def definition(self, name: str, line: int, character: int) -> Any:
+        return await self.client.text_document_definition_async(lsp.DefinitionParams(**self.at(name, line, character)))
+
+    async def rename(self, name: str, line: int, character: int, new: str) -> Any:
+        params = lsp.RenameParams(new_name=new, **self.at(name, line, character))
+        return (await self.client.text_document_rename_async(params)).changes  # type: ignore[union-attr]
+
+
+def in_editor(folder: Path, body: Body) -> None:
+    """Runs body with an editor whose server has started, and ends the server as editors do."""
+
+    async def run() -> None:
+        editor = Editor(folder)
+        await editor.client.start_io(str(Path(sys.executable).with_name("sema")), "lsp")
+        params = lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=folder.as_uri())
+        await editor.client.initialize_async(params)
+        editor.client.initialized(lsp.InitializedParams())
+        await body(editor)
+        await editor.client.shutdown_async(None)
+        editor.client.exit(None)
+        await editor.client.stop()
+
+    asyncio.run(asyncio.wait_for(run(), WAIT))
+
+
+def test_completion_in_a_half_typed_form(tmp_path: Path) -> None:
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", "(define (area width height)\n  (let ((wide 2)) (+ wi")
+        assert {"wide", "width"} <= {*await editor.labels("a.sema", 1, 23)}
+        editor.open("b.sema", "(string/jo")
+        assert await editor.labels("b.sema", 0, 10) == ["string/join"]
+
+    in_editor(tmp_path, body)
+
+
+def test_findings_come_with_fixes(tmp_path: Path) -> None:
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", '(define total 1)\n(println "💡" totl)')
+        found = await editor.found.get()
+        [problem] = found.diagnostics
+        assert problem.message.startswith("Unbound variable: totl")
+        assert problem.range == lsp.Range(lsp.Position(1, 14), lsp.Position(1, 18))
+        context = lsp.CodeActionContext([problem])
+        document = lsp.TextDocumentIdentifier(editor.uri("a.sema"))
+        params = lsp.CodeActionParams(document, problem.range, context)
+        [fix] = await editor.client.text_document_code_action_async(params)  # type: ignore[misc]
+        assert fix.edit.changes[editor.uri("a.sema")][0].new_text == "total"  # type: ignore[union-attr, index]
+
+    in_editor(tmp_path, body)
+
+
+def test_definition_and_rename_across_files(tmp_path: Path) -> None:
+    (tmp_path / "lib.sema").write_text('(define (double x)\n  "Twice x."\n  (* 2 x))\n')
+    (tmp_path / "other.sema").write_text('(import "lib.sema")\n(double 3)\n')
+    (tmp_path / "unrelated.sema").write_text("(define (double x) x)\n")
+
+    async def body(editor: Editor) -> None:
+        editor.open("main.sema", '(import "lib.sema")\n(println f"${(double 4)}" (let ((double 1)) double) \'double)\n')
+        found = await editor.definition("main.sema", 1, 16)
+        assert found.uri == editor.uri("lib.sema")
+        assert found.range.start == lsp.Position(0, 9)
+        shown = await editor.client.text_document_hover_async(lsp.HoverParams(**editor.at("main.sema", 1, 16)))
+        assert "(double x)" in shown.contents.value and "Twice x." in shown.contents.value  # type: ignore[union-attr]
+        changes = await editor.rename("main.sema", 1, 16, "twice")
+        places = {uri.rpartition("/")[2]: [edit.range.start for edit in edits] for uri, edits in changes.items()}
+        assert places == {
+            "lib.sema": [lsp.Position(0, 9)],
+            "main.sema": [lsp.Position(1, 14)],
+            "other.sema": [lsp.Position(1, 1)],
+        }
+
+    in_editor(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "new"),
+    [
+        ("(println 1)", 3, "show"),
+        ("(define a 1) (define b a)", 8, "b"),
+        ("(define a 1) (println a)", 8, "println"),
+        ("(define a 1)", 8, "two words"),
+    ],
+)
+def test_a_rename_that_would_change_the_program_is_refused(tmp_path: Path, text: str, column: int, new: str) -> None:
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", text)
+        with pytest.raises(JsonRpcException):
+            await editor.rename("a.sema", 0, column, new)
+
+    in_editor(tmp_path, body)
+
+
+def test_a_let_in_order_sees_the_variable_before_it(tmp_path: Path) -> None:
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", "(define (f x) (let* ((x (+ x 1)) (y x)) (* x y)))")
+        [edits] = (await editor.rename("a.sema", 0, 11, "start")).values()
+        assert sorted(edit.range.start.character for edit in edits) == [11, 27]
+
+    in_editor(tmp_path, body)
+
+
+def test_formatting_symbols_and_signatures(tmp_path: Path) -> None:
+    async def body(editor: Editor) -> None:
+        document = lsp.TextDocumentIdentifier(editor.uri("a.sema"))
+        editor.open("a.sema", "(define (f a b)   (+ a b))\n(f 1 )")
+        params = lsp.DocumentFormattingParams(document, lsp.FormattingOptions(2, True))
+        [edit] = await editor.client.text_document_formatting_async(params)  # type: ignore[misc]
+        assert edit.new_text == "(define (f a b) (+ a b))\n(f 1)\n"
+        symbols = await editor.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document))
+        assert [symbol.name for symbol in symbols or ()] == ["f"]
+        helped = await editor.client.text_document_signature_help_async(
+            lsp.SignatureHelpParams(**editor.at("a.sema", 1, 5))
+        )
+        assert helped is not None
+        assert (helped.signatures[0].label, helped.active_parameter) == ("(f a b)", 1)
+
+    in_editor(tmp_path, body)
+
+
+HOSTILE = [
+    "(" * 20000,
+    ")" * 5000,
+    '"' + "x" * 1_000_000,
+    "(a " * 1000 + "'",
+    '(import "a.sema") (b',
+    "(let (",
+    "(define",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_the_server_survives(tmp_path: Path, text: str) -> None:
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", text)
+        await editor.labels("a.sema", 0, 3)
+        editor.open("b.sema", "(string/jo")
+        assert await editor.labels("b.sema", 0, 10) == ["string/join"]
+
+    in_editor(tmp_path, body)
