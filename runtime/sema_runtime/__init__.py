@@ -84,8 +84,9 @@ class _Teacher:
 def when_loaded(name: str, lesson: Callable[[ModuleType], None]) -> None:
     """Calls lesson(module) with the module of that name: now where it is loaded, else as soon as it is."""
     _lessons[name] = lesson
-    if name in sys.modules:
-        lesson(sys.modules[name])
+    module = sys.modules.get(name)
+    if module is not None and not getattr(module.__spec__, "_initializing", False):  # else it has no contents yet
+        lesson(module)
 
 
 sys.meta_path.insert(0, _Teacher())
