@@ -21,6 +21,10 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "mcp": (("mcp",), "servers in the Python process for mcp/connect (mcp/* need nothing otherwise)"),
     "serial": (("serial",), "serial/*"),
     "approvals": (("cryptography",), "signed decisions about what workflows ask"),
+    "repl": (("prompt_toolkit",), "the REPL's editor: whole forms, colours, completion"),
+    "lsp": (("pygls",), "sema lsp, the language server for editors"),
+    "test": (("pytest", "coverage", "hypothesis"), "sema test, defproperty"),
+    "jupyter": (("ipykernel", "jupyter_client"), "the Jupyter kernel, %%sema"),
 }
 SETTINGS = (
     *("SEMA_HOME", "SEMA_NO_LLM", "SEMA_CHAT_PROVIDER", "SEMA_CHAT_MODEL"),

@@ -31,11 +31,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SemaModule | None:
-    """Claims .sema files whose name is one of `python_files`, and those that were named on the command line."""
+    """Claims `test_*.sema` and `test-*.sema`, and .sema files that were named on the command line."""
     if file_path.suffix != SUFFIX:
         return None
-    as_python = file_path.with_name(file_path.stem.replace("-", "_") + ".py")
-    if not parent.session.isinitpath(file_path) and not any(map(as_python.match, parent.config.getini("python_files"))):
+    if not parent.session.isinitpath(file_path) and not file_path.name.startswith(("test_", "test-")):
         return None
     return SemaModule.from_parent(parent, path=file_path)
 
@@ -108,6 +107,9 @@ class SemaModule(pytest.Module):
             if skipped.allow_module_level:
                 raise
             raise self.CollectError("skip is for tests; at top level it needs allow_module_level") from skipped
+        except SystemExit as ended:
+            message = f"{self.path.name} ends itself with (exit {ended.code}): a script, not a file of tests"
+            raise self.CollectError(message) from None
         except Exception as error:
             from semac.testing.reports import failure_text
 

@@ -39,6 +39,7 @@ SIGNAL_CALLS = [
     "pause",
 ]  # fmt: skip
 MODULES = {"fcntl", "resource", "termios", "tty", "pty", "pwd", "grp", "posix", "curses", "readline", "syslog"}
+OTHERS = ("uvicorn", "ipykernel.kernelapp", "jupyter_client", "pygls.lsp.server", "pytest", "prompt_toolkit.shortcuts")
 PACKAGES = ("sema_runtime", "semac")
 
 
@@ -75,8 +76,8 @@ if __name__ == "__main__":
     import click  # noqa: F401
     import httpx  # noqa: F401
 
-    with open(os.devnull) as _:
-        importlib.import_module("uvicorn")
+    for name in OTHERS:
+        importlib.import_module(name)
     take_away()
     if sys.argv[1:] == ["--import"]:
         import_all()

@@ -155,6 +155,16 @@ def test_mistakes(tmp_path: Path, text: str, problem: str) -> None:
     assert problem in run(tmp_path).stdout
 
 
+def test_a_script_that_ends_itself(tmp_path: Path) -> None:
+    """It is left alone where its name isn't that of a test file, else an error of its own, and the others are run."""
+    for name in ("test_script.sema", "script_test.sema"):
+        (tmp_path / name).write_text("(println 1)\n(exit 1)")
+    (tmp_path / "test_good.sema").write_text("(deftest good (is #t))")
+    done = run(tmp_path, "--continue-on-collection-errors")
+    assert "1 passed, 1 error" in done.stdout
+    assert "test_script.sema ends itself with (exit 1): a script, not a file of tests" in done.stdout
+
+
 def test_without_sema_files_no_compiler_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text(
         "import sys\ndef test_a():\n    assert not {'semac.pipeline', 'greenlet'} & set(sys.modules)\n"

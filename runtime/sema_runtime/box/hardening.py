@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 
 PIPE = 3  # the descriptor that is left
 NOBODY = 65534
@@ -18,6 +17,8 @@ SIGKILL = 9
 
 def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes) -> None:
     """memory: bytes of address space. layers: of probe.LAYERS, those to apply. Raises OSError without them."""
+    import resource  # noqa: F401  not every system has it, and the user that this process becomes may not read it
+
     keep_only(pipe)
     if os.getuid() == 0:
         os.setgroups([])
@@ -26,19 +27,19 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    limit(resource.RLIMIT_AS, memory)
-    limit(resource.RLIMIT_CPU, cpu_seconds)
-    limit(resource.RLIMIT_CORE, 0)
-    limit(resource.RLIMIT_FSIZE, 0)
-    limit(resource.RLIMIT_NPROC, 0)
-    limit(resource.RLIMIT_MEMLOCK, 0)
+    limit("AS", memory)
+    limit("CPU", cpu_seconds)
+    limit("CORE", 0)
+    limit("FSIZE", 0)
+    limit("NPROC", 0)
+    limit("MEMLOCK", 0)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "no new privileges: refused")
     if "landlock" in layers:
         from sema_runtime.box import landlock
 
         landlock.restrict()
-    limit(resource.RLIMIT_NOFILE, PIPE + 1)
+    limit("NOFILE", PIPE + 1)
     if "seccomp" in layers:
         from sema_runtime.box import seccomp
 
@@ -53,7 +54,11 @@ def keep_only(pipe: int) -> None:
     os.closerange(PIPE + 1, 1 << 16)
 
 
-def limit(kind: int, most: int) -> None:
+def limit(name: str, most: int) -> None:
+    """Sets a limit of the process; name: what follows `RLIMIT_` in the name of its kind."""
+    import resource
+
+    kind = getattr(resource, f"RLIMIT_{name}")
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
@@ -63,4 +68,4 @@ def limit(kind: int, most: int) -> None:
 def address_space() -> int:
     """The bytes of address space that this process uses."""
     with open("/proc/self/statm") as facts:
-        return int(facts.read().split()[0]) * resource.getpagesize()
+        return int(facts.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
