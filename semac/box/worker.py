@@ -21,7 +21,7 @@ from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree
 from semac.box.guards import Bits
 from semac.box.profile import advice
-from semac.box.verdicts import entry, verdict
+from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, entry, verdict
 from semac.ir.unit import Unit
 from semac.session import Session
 
@@ -170,13 +170,13 @@ class Runner:
 
     def shown(self, value: Any, limits: dict[str, int]) -> Answer:
         """The value as text and for the host, within its limit."""
+        try:
+            encoded = Encoder().encode(value)  # first: what is too deep to leave would take long to print
+        except TooLarge as problem:
+            raise Ended(entry("result_exceeded", problem.message, None, None, None)) from None
         text = None if value is None else pretty(value)
         if text is not None and len(text) > limits["result_bytes"]:
             raise Ended(over("result_exceeded", "result_bytes", limits["result_bytes"], "return a part or a summary"))
-        try:
-            encoded = Encoder().encode(value)
-        except TooLarge as problem:
-            raise Ended(entry("result_exceeded", problem.message, None, None, None)) from None
         return {"text": text, "value": encoded}
 
     def tool(self, name: str) -> Any:
@@ -223,6 +223,8 @@ def explained(error: BaseException, is_running: bool) -> Answer:
     except MemoryError:
         give_up()
     except Exception as second:  # the error can't be described: say so, and how
+        if TOO_MANY_DIGITS.match(str(second)):
+            return entry("runtime_error", UNWRITABLE, None, None, None)
         return entry(
             "internal_error", f"{type(second).__name__} while describing {type(error).__name__}", None, None, None
         )

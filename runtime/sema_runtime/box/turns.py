@@ -54,7 +54,12 @@ class Turn:
             text = f"limit wall_ms of {self.limits.wall_ms} exceeded; nothing that the program defined was kept"
             hint = "do less: filter first, stop early, split the work over several programs; the host can raise wall_ms"
             return self.failed("timeout", text, hint, started)
-        except Died:
+        except Died as died:
+            if died.is_out_of_memory:
+                text = f"limit memory_mb of {self.limits.memory_mb} exceeded; nothing that the program defined was kept"
+                return self.failed(
+                    "memory_exceeded", text, "work on less at a time; the host can raise memory_mb", started
+                )
             text = "the process of the program ended: it used up its memory, or met a fault of the system"
             return self.failed("worker_died", text, "work on less at a time", started)
 
