@@ -21,6 +21,7 @@ from sema_runtime.box.limits import Limits
 from sema_runtime.box.probe import layers
 from sema_runtime.values.digits import MOST_DIGITS
 from semac.box import worker
+from semac.box.discovery import load_texts
 from semac.box.guards import guard_integers
 from semac.box.profile import MODULES
 from semac.process import deepen
@@ -93,7 +94,7 @@ def warm_up() -> None:
     """Runs programs of many kinds, for what they load at first use."""
     limits = vars(Limits())
     for source in WARM_UP:
-        worker.Runner(None).run({"source": source, "data": {}, "tools": [], "limits": limits})
+        worker.Runner(None).run({"source": source, "data": {}, "tools": {}, "limits": limits})
 
 
 def main() -> None:
@@ -104,6 +105,7 @@ def main() -> None:
     deepen()
     reserve_stack()
     load_everything()
+    load_texts()
     guard_integers()
     warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers

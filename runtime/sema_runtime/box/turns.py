@@ -68,7 +68,7 @@ class Turn:
         return {
             "source": self.source,
             "data": mentioned,
-            "tools": sorted(self.tools),
+            "tools": {name: tool.line() for name, tool in sorted(self.tools.items())},
             "limits": asdict(self.limits),
         }
 
