@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from sema_runtime.box.calls import Quota, Reply, Results
 from sema_runtime.box.codec import Encoder, to_frame
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.box.toolbox import Granted, grants
-from sema_runtime.box.turns import Reply, Turn
+from sema_runtime.box.turns import Turn
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
@@ -69,9 +70,11 @@ class Pool:
         data: Mapping[str, Any] | None = None,
         tools: Granted | None = None,
         limits: Limits | None = None,
+        quota: Quota | None = None,
     ) -> Outcome:
-        """The outcome of one program in a fresh state. data: its inputs `data/NAME`. tools: functions `tool/NAME`."""
-        with Session(self, data, tools, limits) as session:
+        """The outcome of one program in a fresh state. data: its inputs `data/NAME`. tools: functions `tool/NAME`.
+        quota: calls of tools that it shares with other programs."""
+        with Session(self, data, tools, limits, quota) as session:
             return session.run(source)
 
     async def run_async(self, source: str, **options: Any) -> Outcome:
@@ -114,8 +117,11 @@ class Session:
         data: Mapping[str, Any] | None = None,
         tools: Granted | None = None,
         limits: Limits | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.pool = pool
+        self.quota = quota
+        self.results = Results()
         self.limits = limits or pool.limits
         self.data = {name: Encoder().encode(value) for name, value in (data or {}).items()}
         size = len(to_frame(self.data))
@@ -145,7 +151,7 @@ class Session:
             self.close()
             return Outcome("error", reason="worker_died", message="the process for the program could not be started")
         assert self.worker is not None
-        turn = Turn(source, self.data, self.tools, self.limits)
+        turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota)
         outcome = turn.run(self.worker, self.pool.refill)
         if outcome.ok:
             self.history.append((source, turn.replies))
