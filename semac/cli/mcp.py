@@ -1,4 +1,4 @@
-"""`sema mcp`: logins to the MCP servers that programs connect to."""
+"""`sema mcp`: logins to the MCP servers that programs connect to, and the box as such a server."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ EXISTING = """Programs are clients of MCP servers: (mcp/connect {...}). To log i
 
 Add --workflow NAME or --run RUN for the logins of a workflow in this directory, or of one run.
 
+To serve programs in the box to MCP clients, over stdio or HTTP: sema mcp --box --help
+
 Serving the tools of a program (sema mcp FILES) is not available yet."""
 NO_SERVER = "serving the tools of a program (sema mcp {}) is not available yet; there are login, logout and list"
 
@@ -25,6 +27,10 @@ def main(args: list[str]) -> int:
     """Runs `sema mcp ARGS` and returns the exit status."""
     from semac.cli.common import standalone
 
+    if "--box" in args:
+        from semac.cli.box_server import main as serve
+
+        return serve([arg for arg in args if arg != "--box"])
     if args and not args[0].startswith("-") and args[0] not in commands.commands:
         print(f"Error: {NO_SERVER.format(args[0])}", file=sys.stderr)
         return 2

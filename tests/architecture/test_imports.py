@@ -22,6 +22,10 @@ OURS = {"semac", "sema_runtime"}
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
     "semac/cli/box.py": {"click"},
+    "semac/cli/box_server.py": {"click"},
+    "runtime/sema_runtime/box/serve/http.py": {"mcp", "starlette", "uvicorn"},
+    "runtime/sema_runtime/box/serve/mcp_server.py": {"anyio", "mcp"},
+    "runtime/sema_runtime/box/serve/output_schema.py": {"jsonschema"},
     "semac/cli/cassette.py": {"click"},
     "semac/cli/main.py": {"click"},
     "semac/cli/ast.py": {"click"},

@@ -161,6 +161,19 @@ class Session:
         self.worker: Worker | None = None
         self.history: list[tuple[str, list[Reply]]] = []  # programs, and the replies that tools gave them
 
+    def cancel(self) -> None:
+        """Ends the program that runs, from another thread; its outcome is `worker_died`."""
+        worker = self.worker
+        if worker is not None:
+            worker.kill()
+
+    def forget(self, programs: int) -> None:
+        """Takes the session back to before its last programs that succeeded."""
+        if type(programs) is not int or not 0 < programs <= len(self.history):
+            raise SemaError(f"box: the session has {len(self.history)} programs, it can't forget {programs}")
+        del self.history[-programs:]
+        self.close()
+
     def check_data(self) -> None:
         size = len(to_frame(self.data))
         if size > self.limits.data_bytes:

@@ -87,17 +87,22 @@ class Worker:
     def end(self) -> None:
         """Kills the process, whatever it does."""
         try:
+            self.kill()
+        finally:
+            self.pipe.close()
+            if self.handle >= 0:
+                os.close(self.handle)
+                self.handle = -1
+
+    def kill(self) -> None:
+        """Sends the signal alone: whoever waits for the process sees its end."""
+        try:
             if self.handle >= 0:
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
             else:
                 os.kill(self.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        finally:
-            self.pipe.close()
-            if self.handle >= 0:
-                os.close(self.handle)
-                self.handle = -1
 
 
 class Zygote:
