@@ -17,6 +17,7 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer import iteration, patterns
 from semac.optimize.infer import maps as map_rules  # it enters its builtins
+from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
@@ -52,7 +53,7 @@ from semac.types.lattice import field as field_of
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 BOOL_TYPE = atom(TRUE | FALSE)
 MANY_FIELDS = 30
-ENTERED = (map_rules,)
+ENTERED = (map_rules, number_rules)
 
 
 def infer(unit: Unit) -> None:

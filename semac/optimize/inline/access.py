@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetItem
 from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
-from semac.types.lattice import ARRAY, BOOL, INT, LIST, STR, VECTOR, atom
+from semac.types.lattice import ARRAY, BOOL, INT, LIST, NATURAL, STR, VECTOR, atom
 
 BOOL_TYPE = atom(BOOL)
 
@@ -16,6 +16,8 @@ BOOL_TYPE = atom(BOOL)
 def index_tests(op: CallBuiltin, kind: str = "index") -> list[tuple[str, tuple[int, ...]]]:
     """The tests that operand 1 is an index of operand 0. kind: how the sequence says its length."""
     index = op.args[1]
+    if index.type.only(NATURAL):
+        return [(f"natural_{kind}", (0, 1))]
     is_int = [] if index.type.only(INT) else [("int", (1,))]
     return [*is_int, (kind, (0, 1))]
 
@@ -71,7 +73,8 @@ def array_set(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) != 3 or not is_array_access(op, place):
         return None
     array, index, value = op.args
-    kind = "is_array_index" if index.type.only(INT) else "is_int_array_index"
+    is_natural, is_int = index.type.only(NATURAL), index.type.only(INT)
+    kind = "is_natural_array_index" if is_natural else "is_array_index" if is_int else "is_int_array_index"
     test = place.bind(python(kind, array, index), "is_index", BOOL_TYPE)
     then, otherwise = place.nested(), place.nested()
     then.do(SetItem(then.bind(python("items", array), "items"), index, value))
