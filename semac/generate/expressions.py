@@ -180,6 +180,8 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     """`a + b if type(a) is type(b) is int else add(a, b)`."""
     operands = Operands(c, op.args)
     loc = c.loc(op)
+    if guards.python_tests(operands, op):
+        return operation(c, op.fast, operands.values, loc)
     asked = guards.test(operands, op, loc)
     again = operands.again()
     fast = operation(c, op.fast, again, loc)
@@ -243,7 +245,10 @@ def py_attr(c: Context, op: PyAttr) -> ast.expr:
 
 def py_item(c: Context, op: PyItem) -> ast.expr:
     target, key = c.exprs([op.object, op.key])
-    return ast.Subscript(target, key, ast.Load(), **c.loc(op))
+    loc = c.loc(op)  # no width: its error stays that of Python (conditions/subscripts.py)
+    return ast.Subscript(
+        target, key, ast.Load(), **{**loc, "end_lineno": loc["lineno"], "end_col_offset": loc["col_offset"]}
+    )
 
 
 def py_call(c: Context, op: PyCall) -> ast.expr:

@@ -158,7 +158,7 @@ class Facts:
 
     def assume_compared(self, test: str, a: Expr, b: Expr, outcome: bool) -> None:
         """A comparison of two ints holds, or doesn't."""
-        if not (a.type.only(INT) and b.type.only(INT)):
+        if not (a.type.only(INT) and b.type.only(INT) and self.flow.tells_signs):
             return
         for subject, other, name in ((a, b, test), (b, a, signs.MIRRORED[test])):
             if type(subject) is Ref:
