@@ -155,7 +155,8 @@ def _index(part: str, is_natural: bool) -> Question:
     def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
         sequence, index = positions
         loc = operands.loc
-        if type(operands.args[index]) is Lit:
+        known = operands.args[index]
+        if type(known) is Lit and known.value >= 0:  # type: ignore[operator]
             return compare(length_of(operands.use(sequence), loc), ast.Gt(), operands.use(index), loc)
         low: list[ast.expr] = [] if is_natural else [const(0, loc)]
         if operands.held[sequence] is not None:

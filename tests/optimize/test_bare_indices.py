@@ -43,6 +43,8 @@ NEAR = [
     "(define (f v i) (try (nth v i) (catch e (:message e)))) (list (f [1] -1) (f [1] 0.0) (f [1] nil) (f [1] 0))",
     "(define (f v) (let loop ((i 2) (s 0)) (if (< i -3) s (loop (- i 1) (+ s (nth v i)))))) (try (f [1 2 3])"
     " (catch e (:message e)))",
+    # a literal that is an index only once its call is folded
+    "(define (f s) (nth s (floor -1))) (try (map f '([1] [2])) (catch e (:message e)))",
     # an error that crosses a task, after which the array has grown
     "(define a (mutable-array/new 1 0)) (define (g n) (foldl (fn (s i) (+ s (mutable-array/get a i))) 0 (range n)))"
     " (define p (async (g 3))) (define r (try (await p) (catch e (:message e)))) (mutable-array/push! a 1) r",
