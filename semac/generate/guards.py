@@ -156,7 +156,7 @@ def _index(part: str, is_natural: bool) -> Question:
         sequence, index = positions
         loc = operands.loc
         known = operands.args[index]
-        if type(known) is Lit and known.value >= 0:  # type: ignore[operator]
+        if type(known) is Lit and known.value >= 0:
             return compare(length_of(operands.use(sequence), loc), ast.Gt(), operands.use(index), loc)
         low: list[ast.expr] = [] if is_natural else [const(0, loc)]
         if operands.held[sequence] is not None:

@@ -210,7 +210,7 @@ class Flow:
 
     def call_known(self, function: Function, args: list[Type]) -> Type:
         """A call of a function of the unit."""
-        if function.original is not None:
+        if function.kinds:
             args = [fitted(arg, kind) for arg, kind in zip(args, function.kinds, strict=False)]
         for param, arg in zip(function.params, args, strict=False):
             self.solver.grow(param, arg)
