@@ -24,6 +24,7 @@ TYPES = {
     "Map": "sema_runtime.values.maps:Map",
     "MutableArray": "sema_runtime.values.mutable:MutableArray",
 }  # fmt: skip
+READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 NUMBER = "number"  # an int or a float, all the operands of the same type
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
@@ -117,9 +118,7 @@ def is_readable(value: ast.expr) -> bool:
     if isinstance(value, ast.Subscript):
         return is_readable(value.value) and is_readable(value.slice)
     if isinstance(value, ast.BinOp):
-        return (
-            isinstance(value.op, ast.Add | ast.Sub | ast.Mult) and is_readable(value.left) and is_readable(value.right)
-        )
+        return isinstance(value.op, READABLE) and is_readable(value.left) and is_readable(value.right)
     return False
 
 

@@ -272,7 +272,7 @@ def is_read(value: Expr) -> bool:
 def is_sum(value: Expr) -> bool:
     """Whether an operand prints as an operation on two names or constants."""
     op = value.var.op if type(value) is Ref else None
-    return type(op) is Python and op.kind in ("add", "sub", "mul") and all(map(is_atom, op.args))
+    return type(op) is Python and op.kind in ("add", "sub", "mul", "mod", "floordiv") and all(map(is_atom, op.args))
 
 
 def is_atom(value: Expr) -> bool:

@@ -157,7 +157,16 @@ _op("is_array_index", _is_array_index, READ)
 _op("is_natural_array_index", _is_natural_array_index, READ)
 _op("is_int_array_index", _is_int_array_index, READ)
 _op("push", _of("items", _method("append")), EFFECT)
-_op("char", lambda args, loc: subscript(args[2], _subscript(args, loc), loc), runtime="sema_runtime.values.atoms:CHARS")
+
+
+def _char(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`CHARS[text[i]]`: the one object that stands for a character."""
+    made = subscript(args[2], _subscript(args, loc), loc)
+    made.is_character = True  # type: ignore[attr-defined]
+    return made
+
+
+_op("char", _char, runtime="sema_runtime.values.atoms:CHARS")
 
 # Of strings and characters
 

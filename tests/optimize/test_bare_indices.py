@@ -18,6 +18,12 @@ PROGRAMS = {
     "(define (run v n) (let loop ((i 0) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (nth v i))))))": "[i]",
     "(define (run v n) (let loop ((i 0) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (nth v (+ i 1)))))))": "[i + 1]",
     "(define (run v n) (let loop ((i 0) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (nth v (* i i)))))))": "[i * i]",
+    "(define (run v n) (let loop ((i 0) (s 0)) (if (> i 9) s (loop (+ i 1) (+ s (nth v (mod (* i 7) 9)))))))": (
+        "[i * 7 % 9]"
+    ),
+    "(define (run v n) (let loop ((i 0) (s 0)) (if (> i 9) s (loop (+ i 1) (+ s (nth v (quotient i 2)))))))": (
+        "[i // 2]"
+    ),
     "(define (run v n) (let loop ((i 0) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (nth (nth [v v] 1) i))))))": "[i]",
     "(define (run v n) (map (fn (i) (nth v i)) (range (+ n 1))))": "[i]",
     "(define (run v n) (let ((f (fn (x) (foldl (fn (a i) (+ a x (nth v i))) 0 (range n))))) (f n)))": "[i]",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 READS = frozenset(("BINARY_SUBSCR",))
 WRITES = "STORE_SUBSCR"
 SUBSCRIPT = "[]"  # the operator of a subscript from Python 3.14 on
-ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod, "//": operator.floordiv}
 
 
 class Unreadable(Exception):
