@@ -8,6 +8,8 @@ captures, or that is assigned, is left alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.maps import PLAIN
 from semac.anf.build import is_fixed
@@ -64,7 +66,7 @@ def caught(op: Try) -> None:
         return
     op.is_exception = True
     for block, place in wholes:
-        make_condition(op.var, block, place)
+        make_condition(op.var, block, place, reads[0].op.span)
     for instr in reads:
         assert type(instr.op) is CallRuntime
         replace(instr, CallRuntime(CONDITION_FIELD, instr.op.args, span=instr.op.span))
@@ -100,9 +102,9 @@ def mentions(values: list[Expr], var: Var) -> bool:
     return any(type(value) is Ref and value.var is var for value in values)
 
 
-def make_condition(error: Var, block: Block, place: Let | None) -> None:
+def make_condition(error: Var, block: Block, place: Let | None, span: Any) -> None:
     """Makes the condition map in front of the place that uses it."""
-    made = CallRuntime(CONDITION_MAP, [Ref(error)], span=place.op.span if place is not None else None, type=ANY)
+    made = CallRuntime(CONDITION_MAP, [Ref(error)], span=span, type=ANY)
     condition = temporary("condition", error.owner)
     condition.op, condition.type = made, ANY
 

@@ -28,6 +28,7 @@ POINTS = (
 )
 CLOSURES = "(define (sums n k) (map (fn (i) (let loop ((j 0)) (if (< j i) (loop (+ j 1)) (+ j k)))) (range n)))"
 NAMED = "(define (all-small? xs n) (if (null? xs) #t (and (< (car xs) n) (all-small? (cdr xs) n))))"
+CALLED_BY_THE_PUBLIC = "(define (f n) (if (<= n 0) (try (1) (catch a (a))) ((f (- n)))))"
 LATER = "(define (first-of n) (if (< n 1) 0 (second-of (- n 1)))) (define (second-of n) (+ 1 (first-of n)))"
 
 VALUES = ["7", "0", "-3", "2.5", "100000000000000000000", "nil", "#t", '"7"', "3/2", ":k", "'(1)", "[1 2]", "{:a 1}"]
@@ -45,6 +46,7 @@ CASES = [
     ),
     *((CLOSURES, f"(sums {value})") for value in ("4 1", "4 1.5", "4 nil", "4.0 1")),
     *((NAMED, f"(all-small? {value})") for value in ("'(1 2) 3", "[1 2] 3", "'(1 a) 3", "'(1 2.5) nil", "nil 3")),
+    (CALLED_BY_THE_PUBLIC, "(try (f 1) (catch e (:message e)))"),
     *((LATER, f"(first-of {value})") for value in ("6", "6.5", "nil")),
 ]
 

@@ -50,16 +50,24 @@ def raw_calls(exc: BaseException) -> list[Call]:
     tb = exc.__traceback__
     while tb is not None:
         frame = tb.tb_frame
-        if calls and (is_entry(calls[-1][0], frame.f_code) or is_form(calls[-1][0], frame)):
+        if calls and (is_entry(calls[-1], frame.f_code) or is_form(calls[-1][0], frame)):
             calls.pop()
         calls.append((frame.f_code, frame.f_globals, tb.tb_lasti, tb.tb_lineno))
         tb = tb.tb_next
     return calls
 
 
-def is_entry(caller: CodeType, callee: CodeType) -> bool:
-    """Whether a function has only called its private copy, which then stands for it (semac/optimize/versions)."""
-    return callee.co_qualname.startswith(PRIVATE) and callee.co_qualname == PRIVATE + caller.co_name
+def is_entry(caller: Call, callee: CodeType) -> bool:
+    """Whether a function has only called its private copy, which then stands for it (semac/optimize/versions).
+
+    It does so at its entry, which has a place before all that the program writes in it.
+    """
+    code, _, lasti, _ = caller
+    if not callee.co_qualname.startswith(PRIVATE) or callee.co_qualname != PRIVATE + code.co_name:
+        return False
+    written = ((line, col) for line, _, col, end_col in code.co_positions() if line and col is not None and end_col)
+    first = next(written, (0, 0))
+    return position(code, lasti) == (first[0], first[1] + 1)
 
 
 def is_form(caller: CodeType, callee: FrameType) -> bool:
