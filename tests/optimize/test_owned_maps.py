@@ -28,8 +28,8 @@ CASES = [
      " (f 1 #t))", "({:b 2 :q 1} {:a 1 :b 2})"),
     ("(define (f c) (let ((m (try (if c (throw {:q 1}) (assoc {} :a 1)) (catch e (:value e))))) (assoc m :b 2)))"
      " (list (f #t) (f #f))", "({:b 2 :q 1} {:a 1 :b 2})"),
-    ("(define (f . ms) (foldl (fn (a m) (assoc (if (:q m) m (assoc {} :a 1)) :b 2)) {} ms)) (list (f {:q 1}) (f {:z 1}))",
-     "({:b 2 :q 1} {:a 1 :b 2})"),
+    ("(define (f . ms) (foldl (fn (a m) (assoc (if (:q m) m (assoc {} :a 1)) :b 2)) {} ms))"
+     " (list (f {:q 1}) (f {:z 1}))", "({:b 2 :q 1} {:a 1 :b 2})"),
     ("(define (pairs n) (let lp ((i 0) (m {})) (if (>= i n) [m i] (lp (+ i 1) (assoc m i (* i i)))))) (pairs 2)",
      "[{0 0 1 1} 2]"),
     ("(define (show m0 m1) (println m1) m1) "
