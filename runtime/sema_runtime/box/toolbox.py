@@ -20,7 +20,11 @@ class Invalid(SemaError):
 
 
 class Grant:
-    """One tool. call: takes the named arguments. description: for models, "" for none."""
+    """One tool. call: takes the named arguments. description: for models, "" for none. untimed: its time doesn't count
+    as the program's. tool: what it was made of, where that is known."""
+
+    untimed = False
+    tool: Tool | None = None
 
     def __init__(self, name: str, call: Callable[[dict[str, Any]], Any], shown: str, description: str) -> None:
         self.name = name
@@ -55,6 +59,8 @@ def name_of(tool: Any) -> str:
 
 
 def grant(name: str, tool: Any) -> Grant:
+    if isinstance(tool, Grant):
+        return tool
     if isinstance(tool, Tool):
         return of_tool(name, tool)
     if not callable(tool):
@@ -83,7 +89,9 @@ def of_tool(name: str, tool: Tool) -> Grant:
                 raise Invalid(f"{rest} ({shown})") from None
             raise
 
-    return Grant(name, call, shown, tool.description or "")
+    made = Grant(name, call, shown, tool.description or "")
+    made.tool = tool
+    return made
 
 
 def check_names(name: str, arguments: dict[str, Any], known: list[str], shown: str) -> None:
