@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,19 @@ def test_a_pool_is_shared() -> None:
 
     run('(box/run "1")')
     assert shared_pool() is shared_pool()
+
+
+def test_programs_stand_in_the_journal_of_a_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMA_WORKFLOW_RUN_DIR", str(tmp_path))
+    playing("(return (tool/twice {:n 4}))")
+    program = """
+    (define (twice n) (* 2 n))
+    (defagent a {:mode :program :tools {:twice twice}})
+    (:value (workflow/run "demo" "" {} (fn () (workflow/step "ask" (fn () (agent/run a "?"))))))
+    """
+    assert run(program) == 8
+    (journal,) = tmp_path.rglob("events.jsonl")
+    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    called = [(event["tool_name"], json.loads(event["args_json"])) for event in events if "args_json" in event
+              and event["event"] == "agent.tool_call"]  # fmt: skip
+    assert called == [("run_program", {"program": "(return (tool/twice {:n 4}))"}), ("twice", {"n": 4})]

@@ -102,6 +102,7 @@ class BaseProgramAgent:
     def _run(self, question: str, options: ProgramRunOptions) -> ProgramRun:
         from sema_runtime.box.agent.run import run
         from sema_runtime.box.agent.trace import Trace
+        from sema_runtime.lib.llm.program_notes import journal_notes
         from sema_runtime.llm.history import conversation_id
         from sema_runtime.llm.messages import Message, Request
         from sema_runtime.llm.requests import observe
@@ -113,7 +114,8 @@ class BaseProgramAgent:
         request = Request([])
         observe(request, settings)
         request.conversation_id = conversation_id(settings)
-        opened = Trace(trace) if isinstance(trace, str | os.PathLike) else trace
+        notes = journal_notes()
+        opened = trace if isinstance(trace, Trace) or (trace is None and notes is None) else Trace(trace, notes)
         asking = Asking(
             self._pool(),
             opened,

@@ -38,7 +38,9 @@ def trace(file: str, other: str | None, chrome: str | None, as_json: bool) -> in
     if as_json:
         print(json.dumps([recording.events for recording in found]))
         return 0
-    for recording in found:
+    for number, recording in enumerate(found):
+        if number:
+            print()
         show(recording)
     return 0
 
@@ -50,7 +52,7 @@ def show(recording: Recording) -> None:
     lines = [f"run {start['run']}  agent {start.get('agent') or '-'}  {start['ts']}", f"  {recording.question}"]
     for event in recording.events[1:]:
         lines += lines_of(event)
-    sys.stdout.write("\n".join(map(at_terminal, lines)) + "\n\n")
+    sys.stdout.write("\n".join(map(at_terminal, lines)) + "\n")
 
 
 def lines_of(event: Event) -> list[str]:

@@ -18,7 +18,7 @@ from sema_runtime.box.codec import Encoder, TooLarge
 from sema_runtime.support.private_files import owned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sema_runtime.box.agent.definition import ProgramAgent
     from sema_runtime.box.agent.history import ProgramRun
@@ -31,10 +31,13 @@ VERSION = 1
 
 
 class Trace:
-    """The events of one or several runs: kept in `events`, and appended to a file if there is one. path: raises OSError
-    where it can't be written."""
+    """The events of one or several runs: kept in `events`, and appended to a file if there is one. told: is called with
+    each. Raises OSError for a path that can't be written."""
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] | None = None, told: Callable[[dict[str, Any]], None] | None = None
+    ) -> None:
+        self.told = told
         self.events: list[dict[str, Any]] = []
         self.file: IO[str] | None = None
         if path is not None:
@@ -66,6 +69,8 @@ class Trace:
             if self.file is not None:
                 self.file.write(json.dumps(line, ensure_ascii=True) + "\n")
                 self.file.flush()
+        if self.told is not None:
+            self.told(line)
 
 
 class RunTrace:

@@ -200,7 +200,6 @@ def limits_of(function: str, value: Any) -> Limits:
 def outcome_map(outcome: Outcome) -> Map:
     """What came of a program, as programs of Sema see it."""
     from sema_runtime.box.codec import decoded
-    from sema_runtime.llm.jsonable import to_sema
 
     fields = {
         "status": keyword(outcome.status),
@@ -211,7 +210,14 @@ def outcome_map(outcome: Outcome) -> Map:
         "line": outcome.line,
         "column": outcome.column,
         "prints": List(list(outcome.prints)),
-        "tool-calls": to_sema(outcome.tool_calls),
+        "tool-calls": List([tool_call(call) for call in outcome.tool_calls]),
         "duration-ms": outcome.duration_ms,
     }
     return Map({keyword(name): value for name, value in fields.items()})
+
+
+def tool_call(call: dict[str, Any]) -> Map:
+    """A call that a program made, {:name :args :error :duration-ms}."""
+    from sema_runtime.llm.jsonable import to_sema
+
+    return Map({keyword(name.replace("_", "-")): to_sema(value) for name, value in call.items()})

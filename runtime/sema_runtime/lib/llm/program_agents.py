@@ -132,18 +132,20 @@ def asking(trace: Trace | None = None) -> Asking:
 
 
 def opened_trace(function: str, options: Map) -> Trace | None:
-    """The file of :trace."""
-    path = options.lookup(keyword("trace"))
-    if path is None:
-        return None
+    """The file of :trace, and the journal of the workflow's step around; None without both."""
     from sema_runtime.box.agent.trace import Trace
+    from sema_runtime.lib.llm.program_notes import journal_notes
+
+    path, notes = options.lookup(keyword("trace")), journal_notes()
+    if path is None:
+        return None if notes is None else Trace(told=notes)
     from sema_runtime.capabilities import require
     from sema_runtime.support.file_access import checked, failed
 
     require(function, "fs-write")
     name = checked(function, path)
     try:
-        return Trace(name)
+        return Trace(name, notes)
     except (OSError, ValueError) as problem:
         raise failed(function, name, problem) from None
 
