@@ -30,6 +30,7 @@ from semac.anf.nodes import (
     RecordFunction,
     Ref,
     Result,
+    SetArrayItem,
     SetItem,
     Throw,
     Try,
@@ -46,7 +47,7 @@ from semac.generate.iteration import collect, for_, result_param
 from semac.generate.loops import jump, named_let, while_
 from semac.generate.matching import match
 from semac.generate.nest import has_trampoline
-from semac.generate.pyast import assign, builtin, call, const, loc_of, name, negate, terminates
+from semac.generate.pyast import assign, attribute, builtin, call, const, loc_of, name, negate, terminates
 from semac.generate.records import define_constructor, record_class
 from semac.generate.truth import truth_of
 from semac.ir.identifiers import mangle
@@ -178,6 +179,13 @@ def set_item(c: Context, op: SetItem, dest: Dest) -> None:
     subject, key, value = c.exprs([op.subject, op.key, op.value])
     loc = c.loc(op)
     c.append(ast.Assign([ast.Subscript(subject, key, ast.Store(), **loc)], value, **loc))
+
+
+def set_array_item(c: Context, op: SetArrayItem, dest: Dest) -> None:
+    array, index, value = c.exprs([op.array, op.index, op.value])
+    loc = c.loc(op)
+    target = ast.Subscript(attribute(array, "items", loc), index, ast.Store(), **loc)
+    c.append(ast.Assign([target], value, **loc))
 
 
 # Branches
@@ -381,4 +389,5 @@ STATEMENTS: dict[type, Any] = {
     PyImport: py_import,
     PySetAttr: py_set_attr,
     SetItem: set_item,
+    SetArrayItem: set_array_item,
 }

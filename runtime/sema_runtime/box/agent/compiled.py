@@ -145,7 +145,8 @@ def shortest(agent: ProgramAgent, done: ProgramRun, recording: Recording, pool: 
     if not answers(turns):
         raise SemaError("agent/compile: its programs answer otherwise when they are run as one", "ask once more")
     for turn in turns[:-1]:
-        if turn.outcome is not None and not turn.outcome.tool_calls:  # tools may have effects: those calls stay
+        calls = turn.outcome.tool_calls if turn.outcome is not None else []
+        if all(call.get("effect") == "read" for call in calls):  # other tools may have effects: those calls stay
             rest = [one for one in turns if one is not turn]
             turns = rest if answers(rest) else turns
     return joined(turns)

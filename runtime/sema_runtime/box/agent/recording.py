@@ -6,6 +6,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,9 +125,10 @@ class Replies:
             self.recorded.setdefault(key(event["tool"], event.get("args")), deque()).append(event)
 
     def grant(self, name: str, known: Grant | None, signature: str | None) -> Grant:
-        shown = known.signature if known is not None else signature or f"tool/{name}(...)"
-        description = known.description if known is not None else ""
-        return Grant(name, lambda arguments: self.reply(name, arguments), shown, description)
+        """The tool of that name, with recorded results. known: the tool itself, where the agent has it."""
+        made = copy(known) if known is not None else Grant(name, dict, signature or f"tool/{name}(...)", "")
+        made.call = lambda arguments: self.reply(name, arguments)
+        return made
 
     def reply(self, name: str, arguments: dict[str, Any]) -> Any:
         events = self.recorded.get(key(name, encoded(arguments)))
