@@ -206,3 +206,18 @@ def test_programs_stand_in_the_journal_of_a_workflow(tmp_path: Path, monkeypatch
     called = [(event["tool_name"], json.loads(event["args_json"])) for event in events if "args_json" in event
               and event["event"] == "agent.tool_call"]  # fmt: skip
     assert called == [("run_program", {"program": "(return (tool/twice {:n 4}))"}), ("twice", {"n": 4})]
+
+
+def test_memory_keeps_question_and_answer(tmp_path: Path) -> None:
+    asked = playing("(return {:n 1})", "(return 2)")
+    program = (
+        AGENT
+        + f"""
+    (define mem (memory/open {{:id "ada" :dir "{tmp_path}"}}))
+    (agent/run analyst "One?" {{:memory mem}})
+    (agent/run analyst "And now?" {{:memory mem}})
+    """
+    )
+    run(program)
+    contents = [message["content"] for message in asked[1]["messages"]]
+    assert contents[1:3] == ["One?", "{:n 1}"] and contents[3].startswith("And now?")

@@ -28,8 +28,8 @@ def journal_notes() -> Callable[[dict[str, Any]], None] | None:
         kind = event["event"]
         if kind == "program.started":
             run.tool_call(PROGRAM, json.dumps({"program": event["program"]}))
-        elif kind == "program.ended" and event["status"] != "error":
-            run.tool_result(PROGRAM)
+        elif kind == "program.ended":
+            run.tool_result(PROGRAM)  # a program that failed was answered, too
         elif kind == "tool.called":
             from sema_runtime.box.codec import for_python
 
