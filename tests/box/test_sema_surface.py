@@ -221,3 +221,53 @@ def test_memory_keeps_question_and_answer(tmp_path: Path) -> None:
     run(program)
     contents = [message["content"] for message in asked[1]["messages"]]
     assert contents[1:3] == ["One?", "{:n 1}"] and contents[3].startswith("And now?")
+
+
+def test_tasks_go_on_beside_a_program() -> None:
+    """The program waits for a tool that another task must let go: it would be killed if that task stood still."""
+    program = """
+    (define gate (channel/new 1))
+    (define (wait-for-it n) (+ n (channel/recv gate)))
+    (define asked (async (:value (box/run "(tool/wait {:n 1})" {:tools {:wait wait-for-it}}))))
+    (define other (async (channel/send gate 41)))
+    (await other)
+    (await asked)
+    """
+    assert run(program) == 42
+
+
+def test_programs_run_side_by_side() -> None:
+    program = """
+    (define here (channel/new 6))
+    (define (meet n) (channel/send here n) (when (= n 5) (for-each (fn (i) (channel/recv here)) (range 6))) n)
+    (define (one n) (async (:value (box/run "(tool/meet {:n data/n})" {:tools {:meet meet} :data {:n n}}))))
+    (map (fn (task) (await task)) (map one (range 6)))
+    """
+    assert shown(program) == "(0 1 2 3 4 5)"
+
+
+def test_a_cancelled_task_ends_its_program() -> None:
+    program = """
+    (define began (channel/new 1))
+    (define task (async (box/run "(tool/begin) (let loop () (loop))"
+                                 {:tools {:begin (fn () (channel/send began 1))} :limits {:wall-ms 60000}})))
+    (channel/recv began)
+    (async/cancel task)
+    (async/cancelled? task)
+    """
+    assert run(program) is True
+
+
+def test_a_session_runs_one_program_at_a_time() -> None:
+    program = """
+    (define began (channel/new 1))
+    (define gate (channel/new 1))
+    (define (pass) (channel/send began 1) (channel/recv gate))
+    (define s (box/session {:tools {:pass pass}}))
+    (define first-one (async (box/eval s "(tool/pass)")))
+    (channel/recv began)
+    (define said (try (box/eval s "1") (catch e (:message e))))
+    (channel/send gate 5)
+    (list said (:value (await first-one)) (:value (box/eval s "2")))
+    """
+    assert shown(program) == '("box/eval: the session runs a program of another task" 5 2)'

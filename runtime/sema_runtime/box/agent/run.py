@@ -25,6 +25,7 @@ from sema_runtime.box.agent.protocol import (
 )
 from sema_runtime.box.agent.spending import OwnBudget
 from sema_runtime.box.agent.trace import NO_TRACE, RunTrace, Trace
+from sema_runtime.box.beside_tasks import run_beside
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.pool import Pool, Session
 from sema_runtime.llm import fallback, observers, spans
@@ -207,7 +208,7 @@ class Dialogue:
         call = ToolCall("", PROGRAM_TOOL.name, {"program": program})
         outcome = None
         with suppress(Unsuccessful), spans.tool_call(call, PROGRAM_TOOL.description) as span:
-            outcome = self.checked(session.run(program))
+            outcome = self.checked(run_beside(session, program))
             if outcome.status == "error":
                 raise Unsuccessful(outcome.message or "")
             span.returned(outcome.text or "nil")

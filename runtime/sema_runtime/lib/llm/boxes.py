@@ -28,6 +28,7 @@ class BoxSession:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.is_open = True
+        self.is_busy = False
 
     def sema_text(self) -> str:
         return f"<box-session {'open' if self.is_open else 'closed'}>"
@@ -50,11 +51,13 @@ def box_run(source: Any, options: Any = None) -> Map:
     (:reason (box/run "(let loop () (loop))" {:limits {:wall-ms 200}})) => :timeout
     (box/run "1" {:limits {:wall-ms 0}}) ! box: limit wall_ms must be a positive integer, got 0
     """
+    from sema_runtime.box import Session as Programs
+    from sema_runtime.box.beside_tasks import run_beside
     from sema_runtime.box.shared import shared_pool
 
     text = source_of(source)
-    data, tools, limits = settings_of("box/run", options)
-    return outcome_map(shared_pool().run(text, data, tools, limits))
+    with Programs(shared_pool(), *settings_of("box/run", options)) as session:
+        return outcome_map(run_beside(session, text))
 
 
 @builtin("box/session", type="keep dict|nil? -> other", cap="process")
@@ -84,10 +87,18 @@ def box_eval(session: Any, source: Any) -> Map:
     (box/close session)
     (box/eval session "1") ! box/eval: the session is closed
     """
+    from sema_runtime.box.beside_tasks import run_beside
+
     opened = session_of(session)
     if not opened.is_open:
         raise SemaError("box/eval: the session is closed", "box/session opens another")
-    return outcome_map(opened.session.run(source_of(source)))
+    if opened.is_busy:
+        raise SemaError("box/eval: the session runs a program of another task", "await that one first")
+    opened.is_busy = True
+    try:
+        return outcome_map(run_beside(opened.session, source_of(source)))
+    finally:
+        opened.is_busy = False
 
 
 @builtin("box/close", type="other -> nil")
