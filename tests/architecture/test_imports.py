@@ -22,6 +22,8 @@ OURS = {"semac", "sema_runtime"}
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
     "semac/cli/box.py": {"click"},
+    "semac/cli/box_agents/suite.py": {"click"},
+    "semac/cli/box_agents/trace.py": {"click"},
     "semac/cli/cassette.py": {"click"},
     "semac/cli/main.py": {"click"},
     "semac/cli/ast.py": {"click"},
