@@ -66,6 +66,7 @@ PAGES = (
     ("llm", "Language models", ("llm", "llm-providers", "llm-scopes", "recordings")),
     ("conversations", "Prompts and conversations", ("prompts", "conversations")),
     ("agents", "Agents and tools", ("agents", "tools")),
+    ("boxed-programs", "Programs in the box, agents that write them", ("boxes", "program-agents")),
     ("patterns", "Patterns of workflows", ("patterns",)),
     ("telemetry", "Traces", ("otel",)),
     ("shorthand", "Short names", ("shorthand",)),

@@ -55,6 +55,8 @@ def elements(value: Any) -> tuple[list[Any], ...]:
 def is_named(value: Any, name: str) -> bool:
     """Whether a value is of the type with this name, its elements aside."""
     found = kind(value)
+    if name == "nat":
+        return found == "int" and value >= 0
     return (
         name == "any" or found == name or found in MEMBERS.get(name, ()) or (name == "fn" and callable(value))
     )  # fmt: skip

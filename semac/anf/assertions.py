@@ -24,7 +24,7 @@ from semac.types import lattice
 from semac.types.lattice import ANY, NEVER, Type
 
 TAGS: dict[type, int] = {
-    int: lattice.INT, float: lattice.FLOAT, Fraction: lattice.RATIO, Complex: lattice.RATIO, str: lattice.STR,
+    float: lattice.FLOAT, Fraction: lattice.RATIO, Complex: lattice.RATIO, str: lattice.STR,
     type(None): lattice.NIL, Keyword: lattice.KEYWORD, Symbol: lattice.SYMBOL, Char: lattice.CHAR, List: lattice.LIST,
     tuple: lattice.VECTOR, Map: lattice.MAP, HashMap: lattice.HASHMAP, MutableArray: lattice.ARRAY,
     bytes: lattice.BYTES, bytearray: lattice.BYTES,
@@ -84,6 +84,8 @@ def tags_of(value: Any) -> int:
     """The tags that a value may have."""
     if value is True or value is False:
         return lattice.TRUE if value else lattice.FALSE
+    if type(value) is int:
+        return lattice.sign(value)
     if isinstance(value, Record):
         return lattice.RECORD
     return TAGS.get(type(value), lattice.OTHER | lattice.FN)

@@ -15,7 +15,6 @@ from semac.types.lattice import (
     FLOAT,
     FN,
     HASHMAP,
-    INT,
     KEYWORD,
     MAP,
     NIL,
@@ -32,11 +31,12 @@ from semac.types.lattice import (
     list_of,
     row_of,
     shape_of,
+    sign,
     vector_of,
 )  # fmt: skip
 
 ATOM_TYPES: dict[type, Type] = {
-    int: atom(INT), float: atom(FLOAT), str: atom(STR), type(None): atom(NIL), Keyword: atom(KEYWORD),
+    float: atom(FLOAT), str: atom(STR), type(None): atom(NIL), Keyword: atom(KEYWORD),
     Symbol: atom(SYMBOL), Char: atom(CHAR),
 }  # fmt: skip
 MANY = 40  # items of quoted data beyond which they aren't told apart
@@ -49,6 +49,8 @@ def literal(value: Any) -> Lit:
 def type_of_value(value: Any) -> Type:
     """The type of a constant."""
     kind = type(value)
+    if kind is int:
+        return atom(sign(value))
     known = ATOM_TYPES.get(kind)
     if known is not None:
         return known

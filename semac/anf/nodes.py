@@ -237,6 +237,18 @@ class SetItem(Op):
     value: Expr
 
 
+class SetArrayItem(Op):
+    """`array.items[index] = value` of an index that is an int and not negative: Python sees whether it is there.
+
+    It prints as names and sums of names, so that an error can be told from the instructions (conditions/subscripts.py).
+    """
+
+    exprs = ("value", "array", "index")  # Python computes the value first
+    array: Expr
+    index: Expr
+    value: Expr
+
+
 # Control
 
 

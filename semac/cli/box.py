@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from semac.cli.box_agents.suite import suite
+from semac.cli.box_agents.trace import trace
+
 if TYPE_CHECKING:
     from sema_runtime.box import Limits, Outcome, Pool, Session
 
@@ -27,6 +30,10 @@ def main(args: list[str]) -> int:
 @click.group("sema box", context_settings=SETTINGS)
 def commands() -> None:
     """Run programs that nobody trusts: no files, network, clock or Python, in processes that end at their limits."""
+
+
+commands.add_command(suite)
+commands.add_command(trace)
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any
 
+    from sema_runtime.conditions.tracebacks import Call
+
 HIDDEN = ("<frozen importlib.", "<frozen runpy>", os.path.dirname(os.path.dirname(__file__)) + os.sep)
 
 _hooks: dict[str, Any] = {}  # what stood in the two hooks before `install`
@@ -84,6 +86,14 @@ def _frames(exc: BaseException) -> list[FrameType]:
     return frames
 
 
+def _call(frame: FrameType, exc: BaseException) -> Call:
+    """The call that a frame of an exception's traceback was in."""
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_frame is not frame:
+        trace = trace.tb_next
+    return frame.f_code, frame.f_globals, frame.f_lasti if trace is None else trace.tb_lasti, frame.f_lineno
+
+
 def is_sema(frame: FrameType) -> bool:
     """Whether a frame runs compiled Sema code."""
     return "__sema_names__" in frame.f_globals or frame.f_code.co_filename.endswith((".sema", "<input>"))
@@ -106,7 +116,7 @@ def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
             kept = [
                 line
                 for frame, callee, line in zip(frames, called, current.stack, strict=True)
-                if _shown(frame, line) and not (callee is not None and is_entry(frame.f_code, callee.f_code))
+                if _shown(frame, line) and not (callee is not None and is_entry(_call(frame, error), callee.f_code))
             ]
             current.stack[:] = kept or ([] if isinstance(error, SyntaxError) else current.stack)
         pending += [(current.__cause__, error.__cause__), (current.__context__, error.__context__)]

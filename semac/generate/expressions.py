@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from sema_runtime.values.atoms import Char
 from sema_runtime.values.maps import PLAIN
 from semac.anf.nodes import (
     BuiltinRef,
@@ -47,7 +48,7 @@ from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
 from semac.generate.iteration import comprehension, result_param
-from semac.generate.pyast import Loc, attribute, builtin, call, const, name, negate, tuple_of
+from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, negate, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.truth import logic_expression
@@ -157,7 +158,19 @@ def python(c: Context, op: Python) -> ast.expr:
     loc = c.loc(op)
     if op.kind == "List":
         return call(c.runtime(LISTS + "List", loc), [ast.List(args, ast.Load(), **loc)] if args else [], loc)
-    return operation(c, op.kind, args, loc)
+    texts = same_text(op, args, loc) if op.kind == "is" and len(args) == 2 else None
+    return operation(c, op.kind, args, loc) if texts is None else texts
+
+
+def same_text(op: Python, args: list[ast.expr], loc: Loc) -> ast.expr | None:
+    """`text[i] == text[j]` where characters of texts are compared: each has one object, so their texts tell them."""
+    texts: list[ast.expr] = []
+    for operand, printed in zip(op.args, args, strict=True):
+        if isinstance(printed, ast.Subscript) and hasattr(printed, "is_character"):
+            texts.append(printed.slice)
+        elif type(operand) is Lit and type(operand.value) is Char:
+            texts.append(const(operand.value.value, loc))
+    return compare(texts[0], ast.Eq(), texts[1], loc) if len(texts) == 2 else None
 
 
 def operation(c: Context, kind: str, args: list[ast.expr], loc: Loc) -> ast.expr:
@@ -180,6 +193,8 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     """`a + b if type(a) is type(b) is int else add(a, b)`."""
     operands = Operands(c, op.args)
     loc = c.loc(op)
+    if guards.python_tests(operands, op):
+        return operation(c, op.fast, operands.values, loc)
     asked = guards.test(operands, op, loc)
     again = operands.again()
     fast = operation(c, op.fast, again, loc)
@@ -243,7 +258,10 @@ def py_attr(c: Context, op: PyAttr) -> ast.expr:
 
 def py_item(c: Context, op: PyItem) -> ast.expr:
     target, key = c.exprs([op.object, op.key])
-    return ast.Subscript(target, key, ast.Load(), **c.loc(op))
+    loc = c.loc(op)  # no width: its error stays that of Python (conditions/subscripts.py)
+    return ast.Subscript(
+        target, key, ast.Load(), **{**loc, "end_lineno": loc["lineno"], "end_col_offset": loc["col_offset"]}
+    )
 
 
 def py_call(c: Context, op: PyCall) -> ast.expr:

@@ -8,6 +8,7 @@ first asked about, and held in a variable from there on.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 
 from semac.anf.nodes import Expr, Fits, Guarded, Lit, Op, Read
@@ -23,6 +24,8 @@ TYPES = {
     "Map": "sema_runtime.values.maps:Map",
     "MutableArray": "sema_runtime.values.mutable:MutableArray",
 }  # fmt: skip
+READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
+COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 NUMBER = "number"  # an int or a float, all the operands of the same type
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
@@ -96,6 +99,29 @@ def one(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:
     return question(operands, positions) if question is not None else is_type(operands, kind, positions)
 
 
+def python_tests(operands: Operands, guard: Guarded) -> bool:
+    """Whether the test can be left to Python: an error can be told from operands that are names, or made of names.
+
+    From Python 3.12 on the variables of a comprehension are gone when an error has left it.
+    """
+    if not guard.tests[0][0].startswith("python_") or (operands.c.repeats and not COMPREHENSIONS_ARE_FUNCTIONS):
+        return False
+    return all(map(is_readable, operands.values))
+
+
+def is_readable(value: ast.expr) -> bool:
+    """Whether an expression is one that conditions/subscripts.py can compute again."""
+    if isinstance(value, ast.Name | ast.Constant):
+        return True
+    if isinstance(value, ast.Attribute):
+        return value.attr == "items" and is_readable(value.value)
+    if isinstance(value, ast.Subscript):
+        return is_readable(value.value) and is_readable(value.slice)
+    if isinstance(value, ast.BinOp):
+        return isinstance(value.op, READABLE) and is_readable(value.left) and is_readable(value.right)
+    return False
+
+
 def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:
     """`type(a) is type(b) is int`, each variable asked once."""
     loc = operands.loc
@@ -128,7 +154,8 @@ def _index(part: str, is_natural: bool) -> Question:
     def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
         sequence, index = positions
         loc = operands.loc
-        if type(operands.args[index]) is Lit:
+        known = operands.args[index]
+        if type(known) is Lit and known.value >= 0:
             return compare(length_of(operands.use(sequence), loc), ast.Gt(), operands.use(index), loc)
         low: list[ast.expr] = [] if is_natural else [const(0, loc)]
         if operands.held[sequence] is not None:
@@ -214,4 +241,6 @@ QUESTIONS: dict[str, Question] = {
     "natural_index": _index("", True),
     "array_index": _index("items", False),
     "natural_array_index": _index("items", True),
+    "python_index": _index("", True),
+    "python_array_index": _index("items", True),
 }

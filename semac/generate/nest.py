@@ -33,6 +33,7 @@ from semac.anf.nodes import (
     Read,
     Ref,
     Result,
+    SetArrayItem,
     SetItem,
     Try,
     While,
@@ -45,7 +46,9 @@ from semac.generate.python_ops import PYTHON_OPS
 from semac.ir.nodes import Function
 from semac.types.lattice import INT, STR
 
-STATEMENTS = frozenset((Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem))
+STATEMENTS = frozenset(
+    (Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem, SetArrayItem)
+)
 ORDERED = (INT, STR)  # keys of one of these types Python orders as the language does
 MOST = 80  # nodes of an expression
 LAMBDA = 14  # nodes of the body of a Python lambda
@@ -246,6 +249,8 @@ def foldable(op: Op) -> list[bool]:
         return [type(head) is Ref and type(head.var.op) is Read, *([True] * len(op.args))]
     if type(op) is PySetAttr:
         return [True, False]  # the value is read again
+    if type(op) is SetArrayItem:
+        return [True, is_read(op.array), is_read(op.index) or is_sum(op.index)]
     if type(op) is Guarded:
         return guarded_operands(op)
     if type(op) is Comprehension and is_expression(op):  # Python has no `:=` in what a comprehension runs over
@@ -256,6 +261,22 @@ def foldable(op: Op) -> list[bool]:
     if type(op) is Python and op.kind in CHAINED and len(op.args) > 2:
         return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python doesn't compute them after a false
     return [True] * len(operands(op))
+
+
+def is_read(value: Expr) -> bool:
+    """Whether an operand prints as a name or a constant."""
+    op = value.var.op if type(value) is Ref and not value.var.name else None
+    return not isinstance(op, Op) or type(op) is Read
+
+
+def is_sum(value: Expr) -> bool:
+    """Whether an operand prints as an operation on two names or constants."""
+    op = value.var.op if type(value) is Ref else None
+    return type(op) is Python and op.kind in ("add", "sub", "mul", "mod", "floordiv") and all(map(is_atom, op.args))
+
+
+def is_atom(value: Expr) -> bool:
+    return not isinstance(value, Op) or type(value) is Read
 
 
 def is_pure(value: Expr) -> bool:

@@ -118,6 +118,11 @@ def _is_array_index(args: list[ast.expr], loc: Loc) -> ast.expr:
     return index_test(call(builtin("len", loc), [attribute(args[0], "items", loc)], loc), args[1], loc)
 
 
+def _is_natural_array_index(args: list[ast.expr], loc: Loc) -> ast.expr:
+    length = call(builtin("len", loc), [attribute(args[0], "items", loc)], loc)
+    return compare(args[1], ast.Lt(), length, loc)
+
+
 def _is_int_array_index(args: list[ast.expr], loc: Loc) -> ast.expr:
     is_int = compare(call(builtin("type", loc), [args[1]], loc), ast.Is(), builtin("int", loc), loc)
     return ast.BoolOp(ast.And(), [is_int, _is_array_index(args, loc)], **loc)
@@ -149,9 +154,19 @@ _op("items", _attribute("items"))
 _op("array_item", _of("items", _subscript), EFFECT)
 _op("array_len", _of("items", _called("len")), READ)
 _op("is_array_index", _is_array_index, READ)
+_op("is_natural_array_index", _is_natural_array_index, READ)
 _op("is_int_array_index", _is_int_array_index, READ)
 _op("push", _of("items", _method("append")), EFFECT)
-_op("char", lambda args, loc: subscript(args[2], _subscript(args, loc), loc), runtime="sema_runtime.values.atoms:CHARS")
+
+
+def _char(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`CHARS[text[i]]`: the one object that stands for a character."""
+    made = subscript(args[2], _subscript(args, loc), loc)
+    made.is_character = True  # type: ignore[attr-defined]
+    return made
+
+
+_op("char", _char, runtime="sema_runtime.values.atoms:CHARS")
 
 # Of strings and characters
 

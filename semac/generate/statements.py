@@ -30,6 +30,7 @@ from semac.anf.nodes import (
     RecordFunction,
     Ref,
     Result,
+    SetArrayItem,
     SetItem,
     Throw,
     Try,
@@ -46,12 +47,12 @@ from semac.generate.iteration import collect, for_, result_param
 from semac.generate.loops import jump, named_let, while_
 from semac.generate.matching import match
 from semac.generate.nest import has_trampoline
-from semac.generate.pyast import assign, builtin, call, const, loc_of, name, negate, terminates
+from semac.generate.pyast import assign, attribute, builtin, call, const, loc_of, name, negate, terminates
 from semac.generate.records import define_constructor, record_class
 from semac.generate.truth import truth_of
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
-from semac.types.lattice import BOOL, MAP, OTHER, RECORD, Type
+from semac.types.lattice import BOOL, FN, MAP, OTHER, RECORD, Type
 
 SMALL = 5  # nodes of a branch that is worth writing as `a if test else b`
 
@@ -178,6 +179,13 @@ def set_item(c: Context, op: SetItem, dest: Dest) -> None:
     subject, key, value = c.exprs([op.subject, op.key, op.value])
     loc = c.loc(op)
     c.append(ast.Assign([ast.Subscript(subject, key, ast.Store(), **loc)], value, **loc))
+
+
+def set_array_item(c: Context, op: SetArrayItem, dest: Dest) -> None:
+    array, index, value = c.exprs([op.array, op.index, op.value])
+    loc = c.loc(op)
+    target = ast.Subscript(attribute(array, "items", loc), index, ast.Store(), **loc)
+    c.append(ast.Assign([target], value, **loc))
 
 
 # Branches
@@ -325,8 +333,14 @@ def call_(c: Context, op: Call, dest: Dest) -> None:
     c.finish(EXPRESSIONS[Call](c, op), dest, c.loc(op))
 
 
+def ends_at_once(head: Expr) -> bool:
+    """Whether a function surely is a builtin that hands its tail call on to no other."""
+    members = head.type.fns if head.type.only(FN) else None
+    return bool(members) and all(type(member) is str and member != "apply" for member in members)  # type: ignore[union-attr]
+
+
 def call_builtin(c: Context, op: CallBuiltin, dest: Dest) -> None:
-    if op.tail and dest.kind == "return" and op.name == "apply" and len(op.args) >= 2:
+    if op.tail and dest.kind == "return" and op.name == "apply" and len(op.args) >= 2 and not ends_at_once(op.args[0]):
         args = c.exprs(op.args)
         loc = c.loc(op)
         c.finish(call(c.runtime("sema_runtime.values.functions:tail_apply", loc), args, loc), dest, loc)
@@ -381,4 +395,5 @@ STATEMENTS: dict[type, Any] = {
     PyImport: py_import,
     PySetAttr: py_set_attr,
     SetItem: set_item,
+    SetArrayItem: set_array_item,
 }

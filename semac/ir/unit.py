@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from semac.ir.nodes import Function, Var
@@ -26,7 +27,7 @@ class Unit:
         self.uses_python = False  # Python code may make and change values of the unit
         self.is_program = False  # nobody else calls its functions
         self.is_input = False  # one of a session, which shares its globals with the others
-        self.left_out: frozenset[str] = frozenset()  # passes that don't run
+        self.left_out: frozenset[str] = frozenset()  # passes that don't run; "signs": what inference leaves out
         self.is_text = False  # written as text for people, without the shortcuts of code that is to run
         self.optimize = True  # false: compiled as it is written (SEMA_OPT=0)
         self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it
@@ -52,3 +53,8 @@ class Unit:
     def is_sealed(self) -> bool:
         """Whether all records that it meets are of its own types."""
         return self.is_closed and not self.uses_python
+
+
+def left_out(unit: Unit) -> frozenset[str]:
+    """The passes that aren't run for a unit, by its own wish or that of the environment (`SEMA_SKIP`)."""
+    return unit.left_out.union(os.environ.get("SEMA_SKIP", "").split(","))

@@ -6,10 +6,9 @@ leaves out all that are marked as optimizations.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.infer.flow import infer
@@ -60,7 +59,7 @@ PASSES: tuple[Pass, ...] = (
 
 def run_passes(unit: Unit, after: Callable[[str, Unit], None] | None = None) -> None:
     """Runs the passes over a unit. after: called with the name of each pass that has run (a verifier, a dump)."""
-    skipped = unit.left_out.union(os.environ.get("SEMA_SKIP", "").split(","))
+    skipped = left_out(unit)
     for one in PASSES:
         if one.optional and (not unit.optimize or one.name in skipped or one.needs in skipped - {""}):
             continue

@@ -1,8 +1,8 @@
 """The lattice of types. A type is a union with one slot for each kind of value; equal types are one object.
 
-`tags` says which kinds of values a type admits, the other fields what is known of those: the items of a list, of a
-vector of known or unknown length, of a map's keys and values, the fields of a map written with fixed keyword keys
-(its shape), which arrays, records and functions a value can be. ANY admits everything; NEVER nothing.
+`tags` says which kinds of values a type admits, and ints of which sign; the other fields what is known of those: the
+items of a list, of a vector of known or unknown length, of a map's keys and values, the fields of a map written with
+fixed keyword keys (its shape), which arrays, records and functions a value can be. ANY admits all; NEVER nothing.
 
 Joining is memoized, so that the cost of inference doesn't depend on how large types are written. Types that name
 functions, arrays or records of a unit are forgotten when nothing is compiled any more (`compiling`).
@@ -15,9 +15,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-(INT, FLOAT, RATIO, TRUE, FALSE, NIL, STR, CHAR, KEYWORD, SYMBOL, LIST, VECTOR, ARRAY, MAP, HASHMAP, RECORD, FN, BYTES,
- OTHER) = (1 << bit for bit in range(19))  # fmt: skip
-ALL = (1 << 19) - 1
+(NEGATIVE, ZERO, POSITIVE, FLOAT, RATIO, TRUE, FALSE, NIL, STR, CHAR, KEYWORD, SYMBOL, LIST, VECTOR, ARRAY, MAP,
+ HASHMAP, RECORD, FN, BYTES, OTHER) = (1 << bit for bit in range(21))  # fmt: skip
+ALL = (1 << 21) - 1
+NATURAL = ZERO | POSITIVE
+INT = NEGATIVE | NATURAL
 BOOL = TRUE | FALSE
 REAL = INT | FLOAT
 NUMBER = REAL | RATIO
@@ -34,6 +36,11 @@ NAMES = {
     "int": INT, "float": FLOAT, "rational": RATIO, "true": TRUE, "false": FALSE, "nil": NIL, "str": STR, "char": CHAR,
     "keyword": KEYWORD, "symbol": SYMBOL, "list": LIST, "vector": VECTOR, "array": ARRAY, "map": MAP,
     "hashmap": HASHMAP, "record": RECORD, "fn": FN, "bytevector": BYTES, "other": OTHER,
+}  # fmt: skip
+
+SIGNED = {
+    INT: "int", NATURAL: "nat", POSITIVE: "pos", ZERO: "zero", NEGATIVE: "neg", NEGATIVE | ZERO: "neg|zero",
+    NEGATIVE | POSITIVE: "neg|pos",
 }  # fmt: skip
 
 Members = frozenset[Any] | None  # None: unknown
@@ -238,6 +245,11 @@ def atom(tags: int) -> Type:
     if known is None:
         known = _atoms[tags] = make(tags)
     return known
+
+
+def sign(value: int) -> int:
+    """The tag of an int."""
+    return POSITIVE if value > 0 else NEGATIVE if value else ZERO
 
 
 def row_of(*items: Type) -> Type:
@@ -446,7 +458,9 @@ def show(type_: Type) -> str:
     for name, tag in NAMES.items():
         if not type_.tags & tag:
             continue
-        if tag == TRUE and type_.tags & FALSE:
+        if tag == INT:
+            parts.append(SIGNED[type_.tags & INT])
+        elif tag == TRUE and type_.tags & FALSE:
             parts.append("bool")
         elif tag == FALSE and type_.tags & TRUE:
             continue

@@ -17,11 +17,13 @@ LETTERS = "abcde"
 ANY_NUMBER = -1
 # name → how many arguments it takes; without them each is `any`
 NAMES = {
-    "any": 0, "never": 0, "nil": 0, "bool": 0, "int": 0, "float": 0, "rational": 0, "number": 0, "str": 0, "char": 0,
-    "keyword": 0, "symbol": 0, "fn": 0, "bytevector": 0, "other": 0,
+    "any": 0, "never": 0, "nil": 0, "bool": 0, "int": 0, "nat": 0, "float": 0, "rational": 0, "number": 0, "str": 0,
+    "char": 0, "keyword": 0, "symbol": 0, "fn": 0, "bytevector": 0, "other": 0,
     "list": 1, "vector": 1, "seq": 1, "array": 1, "map": 2, "hashmap": 2, "dict": 2,
 }  # fmt: skip
-ATOMS = frozenset(["never", "nil", "bool", "int", "float", "rational", "number", "str", "char", "keyword", "symbol"])
+ATOMS = frozenset(
+    ["never", "nil", "bool", "int", "nat", "float", "rational", "number", "str", "char", "keyword", "symbol"]
+)
 TOKEN = re.compile(r"\s*(?:(->|\.\.\.|[(),|?])|([A-Za-z]+))")
 
 

@@ -26,6 +26,8 @@ THIRD_PARTY = {
     "runtime/sema_runtime/box/serve/http.py": {"mcp", "starlette", "uvicorn"},
     "runtime/sema_runtime/box/serve/mcp_server.py": {"anyio", "mcp"},
     "runtime/sema_runtime/box/serve/output_schema.py": {"jsonschema"},
+    "semac/cli/box_agents/suite.py": {"click"},
+    "semac/cli/box_agents/trace.py": {"click"},
     "semac/cli/cassette.py": {"click"},
     "semac/cli/main.py": {"click"},
     "semac/cli/ast.py": {"click"},

@@ -14,7 +14,7 @@ import pytest
 
 from semac.native.build import problem
 from semac.native.kernels import Kernels
-from semac.pipeline import compile_source
+from semac.native.module import native_program
 
 SEMA = str(Path(sys.executable).with_name("sema"))
 MISSING = problem()
@@ -149,7 +149,7 @@ def test_without_a_compiler_one_message(tmp_path: Path) -> None:
 
 
 def native(text: str) -> set[str]:
-    unit = compile_source(text, "<test>", "program")
+    unit = native_program(text, "<test>")
     return set(Kernels(unit.unit, unit.tree).entries)
 
 

@@ -28,6 +28,7 @@ POINTS = (
 )
 CLOSURES = "(define (sums n k) (map (fn (i) (let loop ((j 0)) (if (< j i) (loop (+ j 1)) (+ j k)))) (range n)))"
 NAMED = "(define (all-small? xs n) (if (null? xs) #t (and (< (car xs) n) (all-small? (cdr xs) n))))"
+CALLED_BY_THE_PUBLIC = "(define (f n) (if (<= n 0) (try (1) (catch a (a))) ((f (- n)))))"
 LATER = "(define (first-of n) (if (< n 1) 0 (second-of (- n 1)))) (define (second-of n) (+ 1 (first-of n)))"
 
 VALUES = ["7", "0", "-3", "2.5", "100000000000000000000", "nil", "#t", '"7"', "3/2", ":k", "'(1)", "[1 2]", "{:a 1}"]
@@ -45,6 +46,7 @@ CASES = [
     ),
     *((CLOSURES, f"(sums {value})") for value in ("4 1", "4 1.5", "4 nil", "4.0 1")),
     *((NAMED, f"(all-small? {value})") for value in ("'(1 2) 3", "[1 2] 3", "'(1 a) 3", "'(1 2.5) nil", "nil 3")),
+    (CALLED_BY_THE_PUBLIC, "(try (f 1) (catch e (:message e)))"),
     *((LATER, f"(first-of {value})") for value in ("6", "6.5", "nil")),
 ]
 
@@ -120,6 +122,49 @@ def test_calls_whose_arguments_may_not_fit_go_to_the_public_function() -> None:
 )
 def test_functions_that_may_change_or_run_once_have_no_copy(program: str) -> None:
     assert not fast_functions(program)
+
+
+# Closed copies: for calls that begin in the module's own forms
+
+TOTALS = "(define (total rows) (foldl (fn (s row) (+ s (foldl (fn (t n) (+ t n)) 0 row))) 0 rows))"
+TABLE = "(define (table n) (map (fn (i) (map (fn (j) (* i j)) (range n))) (range n)))"
+CELLS = (
+    "(define (sums v) (let loop ((i 0) (out '())) (if (= i (length v)) (reverse out)"
+    " (loop (+ i 1) (cons (cell v i) out))))) (define (cell v i) (+ 1 (nth (nth v i) 0)))"
+)
+CLOSED = [
+    (f"{TABLE} {TOTALS} (define known (total (table 5)))", "(total {})"),
+    (f"{CELLS} (define known (sums [[1 2] [3]]))", "(sums {})"),
+    (f"{CELLS} (define (main) (sums [[1 2] [3]])) (main)", "(sums {})"),
+    (
+        "(define (walk t) (if (null? t) 0 (+ 1 (walk (car t)) (walk (cdr t))))) (define known (walk '(() (()))))",
+        "(walk {})",
+    ),
+    (f"{TOTALS} (define known (map total '(((1 2)) ((3)))))", "(total {})"),
+]
+ARGUMENTS = ["'((1 2) (3))", "[[1 2] [3]]", "'((1.5) (1/2))", "[[nil]]", "'((a))", "nil", "5", "'()", '"text"', "[[]]"]
+
+
+@pytest.mark.parametrize("argument", ARGUMENTS)
+@pytest.mark.parametrize(("program", "call"), CLOSED)
+def test_a_closed_copy_is_called_by_the_module_alone(
+    program: str, call: str, argument: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = f"(try {call.format(argument)} (catch e (list (:message e) (:stack-trace e))))"
+    scope: dict[str, Any] = {"__name__": "closed", "__sema_names__": {}}
+    exec(compile_source(program, "<test>", "module").code, scope)
+    assert len(outcomes(f"{program} {asked}", monkeypatch)) == 1
+    assert len(outcomes(f"{program} (define (later) {asked}) (later)", monkeypatch)) == 1
+
+
+def test_a_closed_copy_knows_what_is_in_its_arguments() -> None:
+    program, _ = CLOSED[1]
+    copies = fast_functions(program)
+    assert copies and "type(" not in "".join(copies.values())
+
+
+def test_below_a_main_guard_nothing_is_called() -> None:
+    assert not fast_functions(f'{CELLS} (when (= __name__ "__main__") (println (sums [[1 2] [3]])))')
 
 
 def test_programs_have_no_copies() -> None:

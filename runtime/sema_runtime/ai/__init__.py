@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-from sema_runtime.ai import agents, conversations, program_agents, sync
+from sema_runtime.ai import agents, conversations, sync
 from sema_runtime.ai.agents import Run as Run
 from sema_runtime.ai.errors import BudgetError as BudgetError
 from sema_runtime.ai.errors import LlmError as LlmError
@@ -20,6 +20,7 @@ from sema_runtime.ai.errors import SemaError as SemaError
 from sema_runtime.ai.memory import Memory as Memory
 from sema_runtime.ai.options import ExtractOptions, ModelOption, RunOptions, StreamOptions
 from sema_runtime.ai.options import ToolEvent as ToolEvent
+from sema_runtime.ai.program_agents import AsyncProgramAgent as ProgramAgent
 from sema_runtime.ai.scopes import budget as budget
 from sema_runtime.ai.scopes import cache as cache
 from sema_runtime.ai.scopes import cassette as cassette
@@ -151,19 +152,6 @@ async def embed(text: Sequence[str], **options: Unpack[ModelOption]) -> list[lis
 @wraps(sync.embed)
 async def embed(text: Any, **options: Unpack[ModelOption]) -> Any:
     return await call(sync.embed, text, **options)
-
-
-class ProgramAgent(program_agents.BaseProgramAgent):
-    __doc__ = program_agents.BaseProgramAgent.__doc__
-
-    async def run(self, question: str) -> program_agents.ProgramRun:
-        """Asks until a program returns, fails for good, or there are no turns left. Raises LlmError of calls.
-
-        Programs and tools run in a thread; cancelling ends the program that runs.
-        """
-        import asyncio
-
-        return await asyncio.to_thread(self._run, question)
 
 
 class Agent(agents.BaseAgent):

@@ -2,115 +2,201 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from sema_runtime.ai.options import CallOptions, sema_options
-from sema_runtime.ai.values import messages_of
-from sema_runtime.box import Limits, Outcome, Pool, Session
-from sema_runtime.box.agent.prompt import system_text
-from sema_runtime.box.agent.protocol import NoProgram, correction, feedback, program_in, turn_line
+from sema_runtime.ai.agents import BaseAgent
+from sema_runtime.ai.options import Observed, ToolEvent, sema_options
+from sema_runtime.box import Limits, Outcome, Pool
+from sema_runtime.box.agent.definition import ProgramAgent, Spending
+from sema_runtime.box.agent.history import ProgramRun as ProgramRun
+from sema_runtime.box.agent.history import ProgramTurn as ProgramTurn
+from sema_runtime.box.agent.run import Asking
 from sema_runtime.box.toolbox import grants
 
-MOST_BAD_ANSWERS = 3  # in a row, without a program
+if TYPE_CHECKING:
+    from sema_runtime.box.agent.trace import Trace
+
+Path = str | os.PathLike[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramTurn:
-    """One answer of the model. program: None where it had none."""
+class ProgramRunOptions(Observed, total=False):
+    """history: the messages of an earlier run, {"role", "content"}. on_text: gets the answers piece by piece.
+    on_tool_call: told of starts and ends. trace: a file for the record of the run, or a Trace."""
 
-    answer: str
-    program: str | None
-    outcome: Outcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramRun:
-    """What came of a question. status: "return", "fail", or "error" with a reason (max_turns_exceeded, no_code_found).
-
-    value: what the program returned, for Python; after an error the last value that a program had. messages: the
-    conversation, as plain data.
-    """
-
-    status: str
-    value: Any
-    reason: str | None
-    message: str | None
-    turns: list[ProgramTurn]
-    messages: list[dict[str, str]]
-
-    @property
-    def ok(self) -> bool:
-        return self.status == "return"
+    history: Sequence[Mapping[str, str]]
+    on_text: Callable[[str], Any]
+    on_tool_call: Callable[[ToolEvent], Any]
+    trace: Path | Trace
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaseProgramAgent:
-    """tools: Python functions with annotations, or tools. data: inputs that programs read as `data/NAME`. system: what
-    the agent is for. turns: how many programs it may write; with 1 the value of the program is the answer. limits: of
-    each program. pool: to share processes with others; else each run has its own."""
+    """tools: Python functions with annotations, or tools. agents: others that programs ask as tools, by their names.
+    data: inputs that programs read as `data/NAME`. system: what the agent is for. turns: how many programs it may
+    write; with 1 the value of the program is the answer. limits: of each program. protocol: "fenced" for code in the
+    answer, "tool" for one native tool. retries: answers without a program that cost no turn. plan: steps that the model
+    ticks off. returns: the form of the answer, as in schemas of `extract` with dicts. whole_turns: earlier exchanges
+    are shortened beyond that many; None: never. max_cost_usd, max_tokens: of one run; with reserve never exceeded.
+    fallback: providers to ask in turn. pool: where programs run; by default one that the process shares."""
 
     tools: Any = ()
+    agents: Sequence[BaseProgramAgent | BaseAgent] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
     system: str = ""
     model: str = ""
+    name: str = ""
     turns: int = 5
     limits: Limits = field(default_factory=Limits)
+    protocol: Literal["fenced", "tool"] = "fenced"
+    retries: int = 2
+    plan: Sequence[str] = ()
+    returns: Any = None
+    whole_turns: int | None = 8
+    max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    reserve: bool = False
+    fallback: Sequence[Any] = ()
     pool: Pool | None = None
+    _value: ProgramAgent = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        from sema_runtime.interop import to_sema
+        from sema_runtime.llm.fallback import entry_of
+
+        limited = self.max_cost_usd is not None or self.max_tokens is not None
+        value = ProgramAgent(
+            name=self.name,
+            system=self.system,
+            model=self.model,
+            max_turns=self.turns,
+            grants=grants(self.tools),
+            agents=tuple(other._value for other in self.agents),
+            data=self.data,
+            limits=self.limits,
+            protocol=self.protocol,
+            retries=self.retries,
+            plan=tuple(self.plan),
+            returns=to_sema(self.returns),
+            whole_turns=self.whole_turns,
+            budget=Spending(self.max_cost_usd, self.max_tokens, self.reserve) if limited else None,
+            fallback=tuple(map(entry_of, self.fallback)),
+        )
+        object.__setattr__(self, "_value", value)
 
     def prompt(self) -> str:
         """The system text that the model gets, without a call."""
-        return system_text(self.system, grants(self.tools).values(), self.data, self.turns)
+        from sema_runtime.box.agent.run import previewed
 
-    def _run(self, question: str) -> ProgramRun:
+        return previewed(self._value)
+
+    def _pool(self) -> Pool:
         if self.pool is not None:
-            return self._conversation(question, self.pool)
-        with Pool(self.limits, spare=0) as pool:
-            return self._conversation(question, pool)
+            return self.pool
+        from sema_runtime.box.shared import shared_pool
 
-    def _conversation(self, question: str, pool: Pool) -> ProgramRun:
-        from sema_runtime.lib.llm.llm import llm_chat
+        return shared_pool()
 
-        messages = [
-            {"role": "system", "content": self.prompt()},
-            {"role": "user", "content": f"{question}\n\n{turn_line(self.turns)}" if self.turns > 1 else question},
-        ]
-        options: Any = {"model": self.model} if self.model else {}
-        done: list[ProgramTurn] = []
-        bad = 0
-        with Session(pool, self.data, self.tools, self.limits) as session:
-            for left in range(self.turns - 1, -1, -1):
-                answer = str(llm_chat(messages_of(messages), sema_options(options, CallOptions, "run")))
-                messages.append({"role": "assistant", "content": answer})
-                try:
-                    program = program_in(answer)
-                except NoProgram as problem:
-                    done.append(ProgramTurn(answer, None, None))
-                    bad += 1
-                    if not left or bad == MOST_BAD_ANSWERS:
-                        return self._ended("error", done, messages, problem.reason, str(problem))
-                    messages.append({"role": "user", "content": correction(problem, left)})
-                    continue
-                bad = 0
-                outcome = session.run(program)
-                done.append(ProgramTurn(answer, program, outcome))
-                if outcome.status in ("return", "fail") or (self.turns == 1 and outcome.ok):
-                    return self._ended("fail" if outcome.status == "fail" else "return", done, messages)
-                if left:
-                    messages.append({"role": "user", "content": feedback(outcome, left)})
-        last = done[-1].outcome
-        if last is not None and last.status == "error":
-            return self._ended("error", done, messages, last.reason, last.message)
-        return self._ended("error", done, messages, "max_turns_exceeded", f"no answer after {self.turns} programs")
+    def _run(self, question: str, options: ProgramRunOptions) -> ProgramRun:
+        from sema_runtime.box.agent.run import run
+        from sema_runtime.box.agent.trace import Trace
+        from sema_runtime.lib.llm.program_notes import journal_notes
+        from sema_runtime.llm.history import conversation_id
+        from sema_runtime.llm.messages import Message, Request
+        from sema_runtime.llm.requests import observe
+        from sema_runtime.support import options as opt
 
-    def _ended(
-        self,
-        status: str,
-        done: list[ProgramTurn],
-        messages: list[dict[str, str]],
-        reason: str | None = None,
-        message: str | None = None,
-    ) -> ProgramRun:
-        values = [turn.outcome.value for turn in done if turn.outcome is not None and turn.outcome.status != "error"]
-        return ProgramRun(status, values[-1] if values else None, reason, message, done, messages)
+        own: dict[str, Any] = {**options}
+        trace, history = own.pop("trace", None), own.pop("history", None) or ()
+        settings = sema_options(own, ProgramRunOptions, "run")
+        request = Request([])
+        observe(request, settings)
+        request.conversation_id = conversation_id(settings)
+        notes = journal_notes()
+        opened = trace if isinstance(trace, Trace) or (trace is None and notes is None) else Trace(trace, notes)
+        asking = Asking(
+            self._pool(),
+            opened,
+            request,
+            [Message(said["role"], said["content"]) for said in history],
+            opt.function(settings, "on-text"),
+            opt.function(settings, "on-tool-call"),
+        )
+        try:
+            return run(self._value, question, asking)
+        finally:
+            if opened is not None and opened is not trace:
+                opened.close()
+
+    def _replayed(self, path: Path) -> ProgramRun:
+        from sema_runtime.box.agent.recording import read, recordings, replayed
+
+        return replayed(self._value, recordings(read(path))[0], self._pool())
+
+    def _compiled(self, question: str, path: Path) -> ProgramRun:
+        from sema_runtime.box.agent.compiled import compile_agent
+
+        return compile_agent(self._value, question, path, self._pool())[0]
+
+    def _ran(self, path: Path, data: Mapping[str, Any] | None) -> Outcome:
+        from sema_runtime.box.agent.compiled import Compiled
+
+        return Compiled.read(path).run(self._value, self._pool(), data)
+
+
+class SyncProgramAgent(BaseProgramAgent):
+    __doc__ = BaseProgramAgent.__doc__
+
+    def run(self, question: str, **options: Unpack[ProgramRunOptions]) -> ProgramRun:
+        """Asks until a program returns, fails for good, or there are no turns left. Raises LlmError of calls. Options:
+        history, on_text, on_tool_call, trace, tags, metadata, conversation_id, session_id, user_id."""
+        return self._run(question, options)
+
+    def replay(self, path: Path) -> ProgramRun:
+        """The recorded run of a trace once more, without a model: also with other instructions or limits. Raises
+        SemaError where a program does what the recording doesn't have."""
+        return self._replayed(path)
+
+    def compile(self, question: str, path: Path) -> ProgramRun:
+        """Runs the agent once and writes the program that answers to a file. Raises SemaError without an answer."""
+        return self._compiled(question, path)
+
+    def run_compiled(self, path: Path, data: Mapping[str, Any] | None = None) -> Outcome:
+        """What a program of `compile` answers with the agent's tools and its data, or other data. No model is called.
+        Raises SemaError where a tool or an input isn't as the program needs it."""
+        return self._ran(path, data)
+
+
+class AsyncProgramAgent(BaseProgramAgent):
+    __doc__ = BaseProgramAgent.__doc__
+
+    async def run(self, question: str, **options: Unpack[ProgramRunOptions]) -> ProgramRun:
+        """Asks until a program returns, fails for good, or there are no turns left. Raises LlmError of calls. Options:
+        history, on_text, on_tool_call, trace, tags, metadata, conversation_id, session_id, user_id.
+
+        Programs and tools run in a thread."""
+        import asyncio
+
+        return await asyncio.to_thread(self._run, question, options)
+
+    async def replay(self, path: Path) -> ProgramRun:
+        """The recorded run of a trace once more, without a model: also with other instructions or limits. Raises
+        SemaError where a program does what the recording doesn't have."""
+        import asyncio
+
+        return await asyncio.to_thread(self._replayed, path)
+
+    async def compile(self, question: str, path: Path) -> ProgramRun:
+        """Runs the agent once and writes the program that answers to a file. Raises SemaError without an answer."""
+        import asyncio
+
+        return await asyncio.to_thread(self._compiled, question, path)
+
+    async def run_compiled(self, path: Path, data: Mapping[str, Any] | None = None) -> Outcome:
+        """What a program of `compile` answers with the agent's tools and its data, or other data. No model is called.
+        Raises SemaError where a tool or an input isn't as the program needs it."""
+        import asyncio
+
+        return await asyncio.to_thread(self._ran, path, data)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, EnumType
 from typing import Any, TypeVar, Unpack, overload
 
-from sema_runtime.ai import agents, conversations, program_agents
+from sema_runtime.ai import agents, conversations
 from sema_runtime.ai.memory import Memory as Memory
 from sema_runtime.ai.options import (
     BatchOptions,
@@ -21,6 +21,7 @@ from sema_runtime.ai.options import (
     StreamOptions,
     sema_options,
 )
+from sema_runtime.ai.program_agents import SyncProgramAgent as ProgramAgent
 from sema_runtime.ai.scopes import budget as budget
 from sema_runtime.ai.scopes import cache as cache
 from sema_runtime.ai.scopes import cassette as cassette
@@ -231,14 +232,6 @@ class Agent(agents.BaseAgent):
     def stream(self, text: str, **options: Unpack[RunOptions]) -> SyncStream[agents.Run]:
         """As `run`, but returns an iterator over the pieces of text of every round; its `result` is the run."""
         return SyncStream(self._streamed(text, options, Conversation))
-
-
-class ProgramAgent(program_agents.BaseProgramAgent):
-    __doc__ = program_agents.BaseProgramAgent.__doc__
-
-    def run(self, question: str) -> program_agents.ProgramRun:
-        """Asks until a program returns, fails for good, or there are no turns left. Raises LlmError of calls."""
-        return self._run(question)
 
 
 class Conversation(conversations.BaseConversation):

@@ -44,11 +44,13 @@ class ToolGrant:
 
 class Grant:
     """One tool. call: takes the named arguments. description: for models, "" for none. effect, calls, cached: as in
-    ToolGrant."""
+    ToolGrant. untimed: its time doesn't count as the program's. tool: what it was made of, where that is known."""
 
     effect: str | None = None
     calls: int | None = None
     cached = True
+    untimed = False
+    tool: Tool | None = None
 
     def __init__(self, name: str, call: Callable[[dict[str, Any]], Any], shown: str, description: str) -> None:
         self.name = name
@@ -118,7 +120,9 @@ def of_tool(name: str, tool: Tool) -> Grant:
                 raise Invalid(f"{rest} ({shown})") from None
             raise
 
-    return Grant(name, call, shown, tool.description or "")
+    made = Grant(name, call, shown, tool.description or "")
+    made.tool = tool
+    return made
 
 
 def check_names(name: str, arguments: dict[str, Any], known: list[str], shown: str) -> None:

@@ -84,7 +84,15 @@ class Turn:
             message = worker.receive(deadline, most)
             if "call" not in message:
                 return message
-            worker.send({**self.reply(message), "call": message["call"]}, deadline)
+            asked = time.monotonic()
+            reply = self.reply(message)
+            if self.is_untimed(message.get("name")):
+                deadline += time.monotonic() - asked
+            worker.send({**reply, "call": message["call"]}, deadline)
+
+    def is_untimed(self, name: Any) -> bool:
+        """Whether the time of a tool is not the program's."""
+        return type(name) is str and name in self.tools and self.tools[name].untimed
 
     def reply(self, message: dict[str, Any]) -> dict[str, Any]:
         """What a tool says to a call."""
@@ -124,6 +132,7 @@ class Turn:
             prints=prints,
             tool_calls=self.calls,
             duration_ms=float(duration) if isinstance(duration, int | float) else 0.0,
+            encoded=answer.get("value"),
         )
 
     def hint(self, hint: str | None, status: str) -> str | None:

@@ -28,7 +28,7 @@ def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     be a plain load of a variable or a constant; the result of another expression is gone by now.
     """
     pushed = _pushed(frame.f_code, lasti)
-    return NOTHING if pushed is None else _loaded(pushed[0], frame, pushed[1])
+    return NOTHING if pushed is None else loaded(pushed[0], frame, pushed[1])
 
 
 def called_name(code: CodeType, lasti: int) -> tuple[str, int]:
@@ -91,7 +91,7 @@ def _depths(instructions: list[dis.Instruction], last: int, handlers: Any) -> li
     return depths
 
 
-def _loaded(instruction: dis.Instruction, frame: FrameType, which: int) -> tuple[bool, Any]:
+def loaded(instruction: dis.Instruction, frame: FrameType, which: int) -> tuple[bool, Any]:
     """The value that an instruction loads; which: the one of two, where a single instruction loads two variables."""
     name = instruction.argval
     if instruction.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):

@@ -85,7 +85,13 @@ def _twin(code: CodeType, other: CodeType, instruction: int, line: int, col: int
         instruction -= 2
     wanted = operations[instruction]
     own = code.co_code
-    for index, (start, _, column, _) in enumerate(code.co_positions()):
-        if start == line and column == col and own[2 * index] == wanted:
-            return 2 * index
-    return line, col + 1
+    places = enumerate(code.co_positions())
+    twins = [
+        2 * at for at, (start, _, column, _) in places if start == line and column == col and own[2 * at] == wanted
+    ]
+    if len(twins) > 1:  # one form can make several calls: `nth(xs, 0)` behind a test with `len(xs)`
+        from sema_runtime.conditions.callee import called_name
+
+        called = called_name(other, instruction)
+        return next((twin for twin in twins if called_name(code, twin) == called), twins[0])
+    return twins[0] if twins else (line, col + 1)

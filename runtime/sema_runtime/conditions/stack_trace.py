@@ -53,7 +53,7 @@ def _callers(exc: BaseException) -> list[Call]:
         if callee is not None:
             if _is_callback(call, callee):
                 break
-            if not is_entry(call[0], callee[0]):
+            if not is_entry(call, callee[0]):
                 calls.append(call)
         callee, frame = call, frame.f_back
     calls.reverse()

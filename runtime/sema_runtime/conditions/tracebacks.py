@@ -25,6 +25,7 @@ OPERATORS = {
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<genexpr>"))  # code of functions that have no other
+FORMS = ("main", "make_")  # what the names of functions that are forms of a module begin with
 PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
 
@@ -49,16 +50,33 @@ def raw_calls(exc: BaseException) -> list[Call]:
     tb = exc.__traceback__
     while tb is not None:
         frame = tb.tb_frame
-        if calls and is_entry(calls[-1][0], frame.f_code):
+        if calls and (is_entry(calls[-1], frame.f_code) or is_form(calls[-1][0], frame)):
             calls.pop()
         calls.append((frame.f_code, frame.f_globals, tb.tb_lasti, tb.tb_lineno))
         tb = tb.tb_next
     return calls
 
 
-def is_entry(caller: CodeType, callee: CodeType) -> bool:
-    """Whether a function has only called its private copy, which then stands for it (semac/optimize/versions)."""
-    return callee.co_qualname.startswith(PRIVATE) and callee.co_qualname == PRIVATE + caller.co_name
+def is_entry(caller: Call, callee: CodeType) -> bool:
+    """Whether a function has only called its private copy, which then stands for it (semac/optimize/versions).
+
+    It does so at its entry, which has a place before all that the program writes in it.
+    """
+    code, _, lasti, _ = caller
+    if not callee.co_qualname.startswith(PRIVATE) or callee.co_qualname != PRIVATE + code.co_name:
+        return False
+    written = ((line, col) for line, _, col, end_col in code.co_positions() if line and col is not None and end_col)
+    first = next(written, (0, 0))
+    return position(code, lasti) == (first[0], first[1] + 1)
+
+
+def is_form(caller: CodeType, callee: FrameType) -> bool:
+    """Whether a module has only called the function that one of its forms is, which has variables of its own."""
+    code = callee.f_code
+    if caller.co_name != "<module>" or code.co_argcount or not code.co_name.startswith(FORMS):
+        return False
+    table = sema_names(code, callee.f_globals)
+    return table is not None and table.get(code.co_name) == ANONYMOUS
 
 
 def sema_frames(calls: list[Call]) -> list[Frame]:

@@ -91,7 +91,7 @@ def translated(exc: BaseException) -> SemaError:
 
 
 def _translate(exc: BaseException) -> SemaError | None:
-    if isinstance(exc, NameError | ZeroDivisionError | TypeError | AttributeError) and in_library(exc):
+    if isinstance(exc, NameError | ZeroDivisionError | TypeError | AttributeError | IndexError) and in_library(exc):
         return None
     if isinstance(exc, NameError):
         return _unbound(exc)
@@ -104,6 +104,8 @@ def _translate(exc: BaseException) -> SemaError | None:
         return _operands(text) or _not_callable(text, exc) or _arity(text, exc)
     if isinstance(exc, AttributeError):
         return _attribute(exc)
+    if isinstance(exc, IndexError):
+        return _index(exc)
     if isinstance(exc, MemoryError):
         return SemaError("out of memory")
     if isinstance(exc, FileNotFoundError) and exc.filename is None and _is_nowhere():
@@ -148,6 +150,14 @@ def _zero_division(exc: ZeroDivisionError) -> SemaError:
     if operator == "//" or text == "integer division or modulo by zero":
         return SemaError("quotient: division by zero", "quotient: ensure the divisor is non-zero")
     return by_operator("/", SemaError("division by zero", DIVISION_HINT))
+
+
+def _index(exc: IndexError) -> SemaError | None:
+    from sema_runtime.conditions.subscripts import out_of_bounds
+
+    place = innermost(exc)
+    found = out_of_bounds(*place) if place is not None and not is_ours(place[0].f_globals) else None
+    return by_operator(*found) if found is not None else None
 
 
 # Operators

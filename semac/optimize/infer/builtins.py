@@ -5,38 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from semac.anf.build import is_fixed
-from semac.anf.nodes import CallBuiltin, Expr, Lit, Move, Op, Ref
+from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
 from semac.anf.records import RecordMember, Site
-from semac.ir.nodes import Function
+from semac.ir.nodes import Function, Var
 from semac.optimize.infer.instantiate import escape_data, instantiate, items_of, match_arguments
 from semac.types.lattice import (
     ANY,
     ARRAY,
-    CHAR,
     DICT,
     FALSE,
-    FLOAT,
     INT,
-    KEYWORD,
     LIST,
+    NATURAL,
     NEVER,
     NIL,
-    NUMBER,
-    RATIO,
-    REAL,
+    POSITIVE,
     SEQUENCE,
-    STR,
-    SYMBOL,
     TRUE,
     VECTOR,
+    ZERO,
     Type,
     atom,
     join,
     join_all,
     list_of,
     make,
-    restrict,
     row_of,
     vector_of,
 )
@@ -48,9 +41,14 @@ if TYPE_CHECKING:
 Rule = Callable[["Flow", CallBuiltin, "list[Type]"], "Type | None"]
 RULES: dict[str, Rule] = {}
 MANY_ITEMS = 8  # of a list written out, each of which has a type of its own
-UNCOUNTED = NIL | TRUE | FALSE | CHAR | KEYWORD | SYMBOL | LIST | VECTOR | DICT  # no arithmetic takes such a value
 BOOL_TYPE, INT_TYPE, NIL_TYPE = atom(TRUE | FALSE), atom(INT), atom(NIL)
-FOLDS = {"+": INT_TYPE, "*": INT_TYPE, "max": NEVER, "min": NEVER}  # builtins of any number of operands → of none
+UNKNOWN = Var("", None)  # what no code computes
+FOLDS = {
+    "+": atom(ZERO),
+    "*": atom(POSITIVE),
+    "max": NEVER,
+    "min": NEVER,
+}  # builtins of any number of operands → of none
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -79,7 +77,7 @@ def called_function(flow: Flow, function: Any, args: list[Type], op: Op | None =
         return flow.call_member(function, args)
     if any(arg is NEVER for arg in args):
         return NEVER
-    return builtin_result(flow, CallBuiltin(function, [Lit(None, arg) for arg in args]), args)
+    return builtin_result(flow, CallBuiltin(function, [Ref(UNKNOWN, arg) for arg in args]), args)
 
 
 def by_signature(flow: Flow, name: str, args: list[Type]) -> Type:
@@ -97,85 +95,7 @@ def by_signature(flow: Flow, name: str, args: list[Type]) -> Type:
     return result
 
 
-# Numbers
-
-
-def numeric(args: list[Type]) -> Type:
-    """What arithmetic gives for operands of types, where it doesn't raise an error."""
-    if any(arg is NEVER for arg in args):
-        return NEVER
-    counted = [restrict(arg, ~UNCOUNTED) for arg in args]
-    if any(arg.only(NUMBER) for arg in counted):
-        counted = [restrict(arg, ~STR) for arg in counted]
-    if not any(arg is NEVER for arg in counted):
-        args = counted
-    if all(arg.only(REAL) for arg in args):
-        if any(arg.only(FLOAT) for arg in args):
-            return atom(FLOAT)
-        return INT_TYPE if all(arg.only(INT) for arg in args) else atom(REAL)
-    return atom(NUMBER) if all(arg.only(NUMBER) for arg in args) else ANY
-
-
-@rule("+", "-", "*")
-def arithmetic(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
-    if op.name == "+" and len(args) == 2 and all(arg.only(STR) for arg in args):
-        return atom(STR)
-    if not args:
-        return INT_TYPE
-    result = numeric(args)
-    if result is not ANY:
-        return result
-    if any(arg.tags & STR == 0 and arg.only(NUMBER) for arg in args) and all(arg.tags & NUMBER for arg in args):
-        return ANY  # a value from Python may know what to do with a number
-    return ANY
-
-
-@rule("/")
-def divide(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
-    result = numeric(args)
-    if result.only(INT):
-        return atom(INT | RATIO | FLOAT)
-    return atom(NUMBER) if result.only(NUMBER) and not result.only(FLOAT) else result
-
-
-@rule("mod", "modulo", "quotient", "remainder")
-def integer_division(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    result = numeric(args)
-    return result if result.only(REAL) or result is NEVER else None
-
-
-@rule("min", "max")
-def extreme(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    if all(arg.only(REAL) for arg in args):
-        return join_all(args)
-    return NEVER if any(arg is NEVER for arg in args) else None
-
-
-@rule("abs")
-def absolute(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return args[0] if len(args) == 1 and args[0].only(REAL) else None
-
-
-@rule("sqrt")
-def square_root(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    if len(args) != 1 or not args[0].only(REAL) or not is_not_negative(op.args[0]):
-        return None
-    return args[0] if args[0].only(FLOAT) else atom(REAL)
-
-
-def is_not_negative(value: Expr) -> bool:
-    """Whether a real number surely isn't below zero: a square, the root of one, or a sum of such. NaN isn't either."""
-    if type(value) is Lit:
-        return bool(value.value >= 0)  # a number, as its type is known
-    op: Any = value.var.op if type(value) is Ref and is_fixed(value.var) and not value.var.is_global else None
-    if type(op) is Move:
-        return is_not_negative(op.value)
-    if type(op) is not CallBuiltin:
-        return False
-    if op.name == "*" and len(op.args) == 2:
-        a, b = op.args
-        return type(a) is Ref and type(b) is Ref and a.var is b.var
-    return op.name in ("abs", "sqrt") or (op.name in ("+", "*") and all(map(is_not_negative, op.args)))
+# Truth
 
 
 @rule("<", ">", "<=", ">=", "=", "not", "eq?", "equal?", "nil?")
@@ -272,7 +192,7 @@ def nth(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 
 @rule("mutable-array/length")
 def array_length(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return INT_TYPE if args and args[0].only(ARRAY) else None
+    return atom(NATURAL) if args and args[0].only(ARRAY) else None
 
 
 @rule("mutable-array/new")
@@ -332,6 +252,8 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if head.fns <= FOLDS.keys() and args[-1].only(SEQUENCE):
         operands = [more, more, more]  # more of them give no other type
         return join_all(join(FOLDS[name], called_function(flow, name, operands)) for name in head.fns)
+    if head.fns == {"append"} and args[-1].only(SEQUENCE) and more.only(LIST):
+        return list_of(more.item)
     if any(type(function) is not Function for function in head.fns):
         return None
     result = NEVER

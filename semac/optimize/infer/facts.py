@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Call, CallBuiltin, Expr, Fits, Logic, Move, Ref, Result
+from semac.anf.nodes import Call, CallBuiltin, Expr, Fits, Lit, Logic, Move, Ref, Result
 from semac.anf.records import RecordMember, RecordType
 from semac.ir.nodes import Var
+from semac.optimize.infer import signs
 from semac.optimize.infer.fits import fitted, left_by
 from semac.types.lattice import (
     BOOL,
@@ -27,7 +28,9 @@ from semac.types.lattice import (
     STR,
     SYMBOL,
     VECTOR,
+    ZERO,
     Type,
+    atom,
     join,
     make,
     restrict,
@@ -44,6 +47,8 @@ PREDICATES: dict[str, tuple[int, int]] = {
     "boolean?": (BOOL, BOOL), "integer?": (INT | FLOAT, 0), "float?": (FLOAT, FLOAT),
     "number?": (NUMBER | OTHER, INT | FLOAT), "map?": (DICT | OTHER, 0), "pair?": (LIST | OTHER, 0),
 }  # fmt: skip
+COMPARED_WITH_ZERO = {"zero?": "=", "positive?": ">", "negative?": "<"}
+NOUGHT = Lit(0, atom(ZERO))
 EMPTINESS = frozenset(("null?", "empty?"))
 
 
@@ -151,8 +156,22 @@ class Facts:
             if kept is not type_:
                 self.note(arg.var, kept)
 
+    def assume_compared(self, test: str, a: Expr, b: Expr, outcome: bool) -> None:
+        """A comparison of two ints holds, or doesn't."""
+        if not (a.type.only(INT) and b.type.only(INT) and self.flow.tells_signs):
+            return
+        for subject, other, name in ((a, b, test), (b, a, signs.MIRRORED[test])):
+            if type(subject) is Ref:
+                left = signs.kept(name, outcome, subject.type.tags, signs.signs_in(other.type.tags))
+                self.narrow(subject.var, left)
+
     def assume_builtin(self, op: CallBuiltin, outcome: bool) -> None:
+        if len(op.args) == 2 and op.name in signs.MIRRORED:
+            self.assume_compared(op.name, op.args[0], op.args[1], outcome)
         if len(op.args) != 1:
+            return
+        if op.name in COMPARED_WITH_ZERO:
+            self.assume_compared(COMPARED_WITH_ZERO[op.name], op.args[0], NOUGHT, outcome)
             return
         subject: Any = op.args[0]
         if op.name == "not":

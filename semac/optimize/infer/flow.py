@@ -14,9 +14,10 @@ from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember, RecordType
 from semac.anf.walk import code_of, operands, params_of
 from semac.ir.nodes import Function, Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
 from semac.optimize.infer import maps as map_rules  # it enters its builtins
+from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
@@ -28,6 +29,7 @@ from semac.types.lattice import (
     FALSE,
     FALSY,
     FN,
+    INT,
     KEYWORD,
     MAP,
     NEVER,
@@ -50,9 +52,9 @@ from semac.types.lattice import (
 from semac.types.lattice import field as field_of
 
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
-BOOL_TYPE = atom(TRUE | FALSE)
+BOOL_TYPE, INT_TYPE = atom(TRUE | FALSE), atom(INT)
 MANY_FIELDS = 30
-ENTERED = (map_rules,)
+ENTERED = (map_rules, number_rules)
 
 
 def infer(unit: Unit) -> None:
@@ -75,6 +77,7 @@ class Flow:
         self.solver = Solver(unit)
         self.facts = Facts(self)
         self.function: Function | None = None
+        self.tells_signs = "signs" not in left_out(unit)
 
     def visit(self, code: Any) -> None:
         self.facts.clear()
@@ -131,7 +134,7 @@ class Flow:
         """The type of an atom where it stands, which it gets."""
         if type(value) is Ref:
             value.type = self.var(value.var)
-        return value.type
+        return value.type if self.tells_signs else of_any_sign(value.type)
 
     def var(self, var: Var) -> Type:
         known = self.facts.env.get(var)
@@ -147,6 +150,8 @@ class Flow:
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
         type_ = limited(OPS[type(op)](self, op))
+        if not self.tells_signs:
+            type_ = of_any_sign(type_)
         op.type = type_
         return type_
 
@@ -205,7 +210,7 @@ class Flow:
 
     def call_known(self, function: Function, args: list[Type]) -> Type:
         """A call of a function of the unit."""
-        if function.original is not None:
+        if function.kinds:
             args = [fitted(arg, kind) for arg, kind in zip(args, function.kinds, strict=False)]
         for param, arg in zip(function.params, args, strict=False):
             self.solver.grow(param, arg)
@@ -397,6 +402,11 @@ class Flow:
         for var in op.vars:
             self.solver.grow(var, ANY)
         return self.unknown(op)
+
+
+def of_any_sign(type_: Type) -> Type:
+    """The type where ints may be negative, whatever is known of them."""
+    return join(type_, INT_TYPE) if type_.tags & INT else type_
 
 
 OPS: dict[type, Callable[[Flow, Any], Type]] = {

@@ -21,6 +21,7 @@ from semac.types.lattice import (
     KEYWORD,
     LIST,
     MAP,
+    NATURAL,
     NEVER,
     NIL,
     NUMBER,
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
 
 TAGS = {
-    "any": ALL, "never": 0, "nil": NIL, "bool": BOOL, "int": INT, "float": FLOAT, "rational": RATIO, "number": NUMBER,
-    "str": STR, "char": CHAR, "keyword": KEYWORD, "symbol": SYMBOL, "fn": FN | KEYWORD | OTHER, "bytevector": BYTES,
-    "other": OTHER | RECORD | FN, "list": LIST, "vector": VECTOR, "seq": SEQUENCE, "array": ARRAY, "map": MAP,
-    "hashmap": HASHMAP, "dict": DICT,
+    "any": ALL, "never": 0, "nil": NIL, "bool": BOOL, "int": INT, "nat": NATURAL, "float": FLOAT, "rational": RATIO,
+    "number": NUMBER, "str": STR, "char": CHAR, "keyword": KEYWORD, "symbol": SYMBOL, "fn": FN | KEYWORD | OTHER,
+    "bytevector": BYTES, "other": OTHER | RECORD | FN, "list": LIST, "vector": VECTOR, "seq": SEQUENCE, "array": ARRAY,
+    "map": MAP, "hashmap": HASHMAP, "dict": DICT,
 }  # fmt: skip
 Bound = dict[str, Type]
 ROUNDS = 6  # of a function argument whose result is its own argument, before that is unknown

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from semac.anf.nodes import Comprehension, For, Iteration
 from semac.optimize.infer import patterns
 from semac.optimize.infer.instantiate import items_of
+from semac.optimize.infer.numbers import counter
 from semac.types.lattice import (
     ANY,
     BOOL,
     DICT,
-    INT,
     MAP,
+    NATURAL,
     NEVER,
     NIL,
     OTHER,
@@ -90,11 +91,11 @@ HOW: dict[str, Items] = {
     "items": lambda flow, types: items_of(flow, types[0]),
     "rest": lambda flow, types: items_of(flow, types[0]),
     "reversed": lambda flow, types: items_of(flow, types[0]),
-    "indexed": lambda flow, types: vector_of(atom(INT), items_of(flow, types[0])),
+    "indexed": lambda flow, types: vector_of(atom(NATURAL), items_of(flow, types[0])),
     "zip": lambda flow, types: vector_of(*(items_of(flow, type_) for type_ in types)),
     "lines": lambda flow, types: atom(STR),
-    "range": lambda flow, types: atom(INT),
-    "times": lambda flow, types: atom(INT),
+    "range": lambda flow, types: counter(types),
+    "times": lambda flow, types: atom(NATURAL),
     "pairs": lambda flow, types: pair_of(flow, types[0]),
 }
 

@@ -1,21 +1,27 @@
 """Items of vectors, lists, mutable arrays and strings by index.
 
-Python takes a negative index as one from the end and raises errors of its own, so an index is tested first: it stands
-in the bare form only where types say that it is there. The language has no other indices than exact ints.
+Python takes a negative index as one from the end, so an index is tested first unless its type says that it isn't
+negative. Whether it is too great Python tests itself: its error becomes that of the language where it is shown or
+caught (conditions/subscripts.py), from the variables of the function that failed, which must have ended by then. Inside
+of a `try` of the same function it goes on, so there that is tested as well. The language has no other indices than
+exact ints.
 """
 
 from __future__ import annotations
 
-from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetItem
+from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetArrayItem, SetItem
 from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
-from semac.types.lattice import ARRAY, BOOL, INT, LIST, STR, VECTOR, atom
+from semac.types.lattice import ARRAY, BOOL, INT, LIST, NATURAL, STR, VECTOR, atom
 
 BOOL_TYPE = atom(BOOL)
 
 
-def index_tests(op: CallBuiltin, kind: str = "index") -> list[tuple[str, tuple[int, ...]]]:
-    """The tests that operand 1 is an index of operand 0. kind: how the sequence says its length."""
+def index_tests(op: CallBuiltin, kind: str = "index", ends: bool = False) -> list[tuple[str, tuple[int, ...]]]:
+    """The tests that operand 1 is an index of operand 0. kind: how the sequence says its length. ends: whether Python's
+    own test does, as an error ends the call of the function, whose variables then tell what it was."""
     index = op.args[1]
+    if index.type.only(NATURAL):
+        return [(f"{'python' if ends else 'natural'}_{kind}", (0, 1))]
     is_int = [] if index.type.only(INT) else [("int", (1,))]
     return [*is_int, (kind, (0, 1))]
 
@@ -37,7 +43,7 @@ def nth(op: CallBuiltin, place: Place) -> Op | None:
     if not place.guards or not may_be_index(index):
         return None
     if type_.only(VECTOR):
-        return guarded(op, "item", *index_tests(op))
+        return guarded(op, "item", *index_tests(op, ends=place.ends))
     if type_.only(LIST):
         items = place.bind(python("list_items", sequence), "items")
         on_items = CallBuiltin("nth", [items, index])
@@ -59,7 +65,7 @@ def array_get(op: CallBuiltin, place: Place) -> Op | None:
         return None
     type_ = op.args[0].type
     if type_.only(ARRAY):
-        return guarded(op, "array_item", *index_tests(op, "array_index"))
+        return guarded(op, "array_item", *index_tests(op, "array_index", place.ends and len(op.args) == 2))
     if may_be(type_, ARRAY) and op.args[1].type.only(INT):
         return guarded(op, "array_item", ("MutableArray", (0,)), *index_tests(op, "array_index"))
     return None
@@ -71,7 +77,11 @@ def array_set(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) != 3 or not is_array_access(op, place):
         return None
     array, index, value = op.args
-    kind = "is_array_index" if index.type.only(INT) else "is_int_array_index"
+    if index.type.only(NATURAL) and place.ends:
+        place.do(SetArrayItem(array, index, value))
+        return Move(array if place.wanted else Lit(None))
+    is_natural, is_int = index.type.only(NATURAL), index.type.only(INT)
+    kind = "is_natural_array_index" if is_natural else "is_array_index" if is_int else "is_int_array_index"
     test = place.bind(python(kind, array, index), "is_index", BOOL_TYPE)
     then, otherwise = place.nested(), place.nested()
     then.do(SetItem(then.bind(python("items", array), "items"), index, value))
@@ -99,4 +109,4 @@ def string_ref(op: CallBuiltin, place: Place) -> Op | None:
     text, index = op.args
     if not text.type.only(STR) or not may_be_index(index):
         return None
-    return guarded(op, "char", *index_tests(op))
+    return guarded(op, "char", *index_tests(op, ends=place.ends))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, Guarded, If, Lit, Move, Op, Python, Result
 from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
-from semac.types.lattice import BOOL, CHAR, FLOAT, INT, REAL, atom
+from semac.types.lattice import BOOL, CHAR, FLOAT, INT, NATURAL, POSITIVE, REAL, atom
 
 BOOL_TYPE = atom(BOOL)
 ZERO = Lit(0, atom(INT))
@@ -99,9 +99,12 @@ def integer_division(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) != 2:
         return None
     kind = "floordiv" if "quotient" in op.name else "mod"
-    if is_literal(op.args[1], 1):
-        return of_ints(op, place, kind, ("not_negative", (0,)))
-    return of_ints(op, place, kind, ("not_negative", (0,)), ("positive", (1,)))
+    tests: list[tuple[str, tuple[int, ...]]] = []
+    if not op.args[0].type.only(NATURAL):
+        tests.append(("not_negative", (0,)))
+    if not op.args[1].type.only(POSITIVE):
+        tests.append(("positive", (1,)))
+    return of_ints(op, place, kind, *tests)
 
 
 # Order

@@ -20,14 +20,15 @@ INLINE_RUNTIME: dict[str, Inliner] = {}  # by the path of a `CallRuntime`
 
 
 class Place:
-    """Where a call stands. guards: whether it runs often enough to ask for types; wanted: whether anybody reads the
-    value; before: instructions to put in front of it."""
+    """Where a call stands. guards: whether it runs often enough to ask for types; ends: whether an error ends the call
+    of the function around it; wanted: whether anybody reads the value; before: instructions to put in front of it."""
 
-    __slots__ = ("before", "guards", "owner", "span", "wanted")
+    __slots__ = ("before", "ends", "guards", "owner", "span", "wanted")
 
-    def __init__(self, owner: Function | None, guards: bool, wanted: bool, span: Any) -> None:
+    def __init__(self, owner: Function | None, guards: bool, ends: bool, wanted: bool, span: Any) -> None:
         self.owner = owner
         self.guards = guards
+        self.ends = ends
         self.wanted = wanted
         self.span = span
         self.before: list[Let] = []
@@ -47,7 +48,7 @@ class Place:
 
     def nested(self) -> Place:
         """The place of a block in the operation that takes the call's place."""
-        return Place(self.owner, self.guards, self.wanted, self.span)
+        return Place(self.owner, self.guards, self.ends, self.wanted, self.span)
 
 
 def inlines(*names: str) -> Callable[[Inliner], Inliner]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semac.anf.nodes import CallBuiltin, CallRuntime, Let, Op
+from semac.anf.nodes import CallBuiltin, CallRuntime, Closure, Let, Op, Try, With
 from semac.ir.unit import Unit
 from semac.optimize.inline import access, lists, maps, numbers, text  # they enter their builtins
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME, Place
@@ -13,28 +13,30 @@ ENTERED = (access, lists, maps, numbers, text)
 
 def inline_builtins(unit: Unit) -> None:
     """Inlines the calls of builtins that the table has."""
-    stack = [(form, ONCE) for form in unit.blocks]
+    stack = [(form, ONCE, not unit.is_text) for form in unit.blocks]
     while stack:
-        block, runs = stack.pop()
+        block, runs, ends = stack.pop()
         rewritten: list[Let] = []
         for instr in block.instrs:
             op = instr.op
             kind = type(op)
             if kind is CallBuiltin or kind is CallRuntime:
-                inline(instr, op, runs == OFTEN, rewritten)
+                inline(instr, op, runs == OFTEN, ends, rewritten)
             rewritten.append(instr)
-            stack += inside(op, runs)  # not what was inlined
+            ends_inside = not unit.is_text if kind is Closure else ends and kind not in (Try, With)
+            stack += ((inner, often, ends_inside) for inner, often in inside(op, runs))  # not what was inlined
         block.instrs = rewritten
 
 
-def inline(instr: Let, op: Op, guards: bool, rewritten: list[Let]) -> None:
+def inline(instr: Let, op: Op, guards: bool, ends: bool, rewritten: list[Let]) -> None:
     if type(op) is CallBuiltin:
         inliner = INLINE.get(op.name)
     else:
         inliner = INLINE_RUNTIME.get(op.path)  # type: ignore[attr-defined]
     if inliner is None:
         return
-    place = Place(instr.var.owner if instr.var is not None else None, guards, instr.var is not None, op.span)
+    owner = instr.var.owner if instr.var is not None else None
+    place = Place(owner, guards, ends, instr.var is not None, op.span)
     new = inliner(op, place)
     if new is not None:
         new.span, new.type = op.span, op.type

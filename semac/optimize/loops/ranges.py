@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from semac.anf.literals import literal
 from semac.anf.nodes import CallBuiltin, Expr, Let, Lit, Move, Op, Ref
 from semac.ir.nodes import Var
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.shape import is_constant
-from semac.types.lattice import INT, LIST, STR, VECTOR, atom
+from semac.types.lattice import INT, LIST, NATURAL, NEGATIVE, POSITIVE, STR, VECTOR, atom
 
 INT_TYPE = atom(INT)
 MIRRORED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -83,7 +84,7 @@ def step_of_sum(op: Any, is_counter: Callable[[Expr], bool]) -> Expr | None:
     if is_counter(first) and second.type.only(INT):
         if op.name == "+":
             return second
-        return Lit(-second.value, INT_TYPE) if type(second) is Lit else None
+        return literal(-second.value) if type(second) is Lit else None
     return first if op.name == "+" and is_counter(second) and first.type.only(INT) else None
 
 
@@ -96,11 +97,11 @@ def limits_of(count: Count, start: Expr, bound: Expr, step: Expr) -> Limits | No
         return None
     test = count.test
     is_int = bound.type.only(INT)
-    if is_int and by is not None and test != "=":
+    if is_int and test != "=" and step.type.tags in (POSITIVE, NEGATIVE):
         test = test if count.stays else OPPOSITE[test]
-        if (test in ("<", "<=")) is not (by > 0):
+        if (test in ("<", "<=")) is not step.type.only(POSITIVE):
             return None
-        return plain(test, start, bound, by)
+        return plain(test, start, bound, step)
     if test == "=" and count.stays:
         return None
     sources = [start, bound] if by == 1 else [start, bound, step]
@@ -110,18 +111,23 @@ def limits_of(count: Count, start: Expr, bound: Expr, step: Expr) -> Limits | No
     return Limits("count_while" if count.stays else "count_until", sources, NAMES[test], None, [])
 
 
-def plain(test: str, start: Expr, bound: Expr, by: int) -> Limits:
-    """The range of a counter of ints that goes on while it is less than (or greater than) the bound."""
+def plain(test: str, start: Expr, bound: Expr, step: Expr) -> Limits:
+    """The range of a counter of ints that goes on while it is less than (or greater than) the bound.
+
+    step: it surely isn't 0, and of a known sign, which is that of the comparison.
+    """
     before: list[Let] = []
+    by = step.value if type(step) is Lit else None
+    is_upwards = step.type.only(POSITIVE)
     limit = bound
     if test in ("<=", ">="):
-        limit = shifted(bound, 1 if by > 0 else -1, before)
+        limit = shifted(bound, 1 if is_upwards else -1, before)
     end: Op | None = None
     if by == 1 and is_below(start, limit):
         end = Move(limit, type=INT_TYPE)
-    elif abs(by) == 1:  # it may not run at all
-        end = CallBuiltin("max" if by > 0 else "min", [start, limit], fixed=True, type=INT_TYPE)
-    sources = [start, limit] if by == 1 else [start, limit, Lit(by, INT_TYPE)]
+    elif by in (1, -1):  # it may not run at all
+        end = CallBuiltin("max" if is_upwards else "min", [start, limit], fixed=True, type=INT_TYPE)
+    sources = [start, limit] if by == 1 else [start, limit, step]
     return Limits("range", sources, "", end, before)
 
 
@@ -142,5 +148,7 @@ def is_below(start: Expr, bound: Expr) -> bool:
         return False
     if type(bound) is Lit:
         return start.value <= bound.value  # type: ignore[no-any-return]
+    if (start.value <= 0 and bound.type.only(NATURAL)) or (start.value <= 1 and bound.type.only(POSITIVE)):
+        return True
     op: Op | None = bound.var.op  # type: ignore[union-attr]
     return start.value <= 0 and type(op) is CallBuiltin and op.name in SIZES

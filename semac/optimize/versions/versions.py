@@ -14,14 +14,9 @@ are no versions. Traces leave out the frame of a public function that its copy's
 from __future__ import annotations
 
 from semac.anf.nodes import (
-    Assign,
     Block,
     Call,
-    CallBuiltin,
-    Closure,
-    Comprehension,
     Fits,
-    For,
     If,
     Jump,
     Let,
@@ -29,41 +24,39 @@ from semac.anf.nodes import (
     Ref,
     Result,
 )
-from semac.anf.records import RecordMember
-from semac.anf.walk import all_blocks, instructions, operands
+from semac.anf.walk import all_blocks
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
-from semac.optimize.infer.fits import Kind, fits
+from semac.optimize.infer.fits import fits
 from semac.optimize.infer.flow import infer
-from semac.optimize.versions.copies import Copier
+from semac.optimize.versions.closed import make_closed_copies
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, definitions, hot_functions
+from semac.optimize.versions.private import (
+    Version,
+    add_copy,
+    is_useful,
+    private_name,
+    remove_copy,
+    take_back,
+    temporary,
+)
 from semac.types.lattice import NEVER
 
-ENOUGH = 5  # instructions of a copy for each operand of which it knows more
 ROUNDS = 6  # of inference, before no call but those of the entries goes to a copy
-
-
-class Version:
-    """A function with a private copy. kinds: what the entry asks of each argument, "" for nothing."""
-
-    def __init__(self, definition: Definition, kinds: list[Kind]) -> None:
-        self.public = definition.function
-        self.definition = definition
-        self.kinds = kinds
-        name = f"_fast_{self.public.name}"
-        self.var = Var(name, None, is_global=True)
-        self.var.defined = 1
-        self.private = self.public
-        self.copied: set[Function] = set()
 
 
 def make_versions(unit: Unit) -> None:
     """Gives functions of a module private copies, and leads calls to them."""
     if unit.is_program or unit.is_input or unit.is_open or unit.is_text or is_traced():
         return
-    versions = chosen(unit)
+    found = definitions(unit)
+    hot = hot_functions(unit, found)
+    if not hot:
+        return
+    closed = make_closed_copies(unit, found, hot)
+    versions = chosen(unit, [definition for definition in found if definition.function in hot - closed])
     if not versions:
         return
     for version in versions:
@@ -83,51 +76,21 @@ def make_versions(unit: Unit) -> None:
 # Choosing
 
 
-def chosen(unit: Unit) -> list[Version]:
+def chosen(unit: Unit, candidates: list[Definition]) -> list[Version]:
     """The functions that get versions."""
-    found = definitions(unit)
-    hot = hot_functions(unit, found)
-    if not hot:
-        return []
     demands = Demands(unit)
     versions = []
-    for definition in found:
+    for definition in candidates:
         function = definition.function
-        if function not in hot or not definition.can_be_copied:
+        if not definition.can_be_copied:
             continue
         kinds = [demands.kind(param) for param in function.params]
-        if any(kinds) and f"_fast_{function.name}" not in unit.globals:
+        if any(kinds) and private_name(definition) not in unit.globals:
             versions.append(Version(definition, kinds))
     return versions
 
 
 # Making
-
-
-def add_copy(unit: Unit, version: Version) -> None:
-    """Defines the private copy, in the form that defines the public function."""
-    copier = Copier()
-    private = copier.function(version.public, version.var)
-    private.original, private.kinds = version.public, version.kinds
-    version.private = version.var.function = private
-    unit.functions += copier.functions
-    version.copied = set(copier.functions)
-    unit.globals[version.var.name] = version.var
-    span = version.definition.closure.span
-    op = Closure(private, span=span)
-    block = version.definition.block
-    block.instrs[:0] = [
-        Let(made := temporary(op, None), op),
-        Let(None, Assign(version.var, Ref(made), "global", span=span)),
-    ]
-
-
-def temporary(op: Closure | Fits | Call | If | Loop, owner: Function | None) -> Var:
-    var = Var("", owner)
-    var.hint = "result"
-    var.defined, var.type = 1, NEVER
-    var.op = op
-    return var
 
 
 def add_entry(version: Version) -> None:
@@ -169,31 +132,6 @@ def parameter(old: Var, owner: Function) -> Var:
     var.defined, var.type = 1, NEVER
     var.span = old.span
     return var
-
-
-def is_useful(version: Version) -> bool:
-    """Whether the copy saves enough guards for its size: operands of which it knows more."""
-    code = version.public.code
-    pairs = zip(instructions(version.private.code), instructions(code), strict=True)
-    size = saved = 0
-    for copied, original in pairs:
-        size += 1
-        op = original.op
-        if type(op) in (CallBuiltin, For, Comprehension) or (type(op) is Call and is_accessor(op)):
-            saved += sum(a.type is not b.type for a, b in zip(operands(copied.op), operands(op), strict=True))
-    return saved * ENOUGH >= size
-
-
-def is_accessor(op: Call) -> bool:
-    """Whether a call surely is that of an accessor of records, or one like it."""
-    return op.head.type.fns is not None and all(type(member) is RecordMember for member in op.head.type.fns)
-
-
-def remove_copy(unit: Unit, version: Version) -> None:
-    """Undoes `add_copy`."""
-    del version.definition.block.instrs[:2]
-    del unit.globals[version.var.name]
-    unit.functions = [function for function in unit.functions if function not in version.copied]
 
 
 # Calls
@@ -240,8 +178,3 @@ def settle(unit: Unit, redirected: list[tuple[Call, Version]]) -> list[tuple[Cal
 
 def is_proved(op: Call, version: Version) -> bool:
     return all(fits(arg.type, kind) for arg, kind in zip(op.args, version.kinds, strict=True))
-
-
-def take_back(calls: list[tuple[Call, Version]]) -> None:
-    for op, version in calls:
-        op.head = Ref(version.definition.var)

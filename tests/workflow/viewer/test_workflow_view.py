@@ -20,6 +20,7 @@ from workflow_journals import GOLDEN, Segment, review, written
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.run import logins
+from sema_runtime.workflow.viewer.answers import shown_arguments
 from sema_runtime.workflow.viewer.guard import host_allowed, safe_segment
 from sema_runtime.workflow.viewer.server import Viewer
 
@@ -313,6 +314,19 @@ def test_rows_and_details_of_agents(client: httpx.Client, viewer: Viewer) -> Non
     assert client.get("/api/run/a/agent/99").status_code == 404
     total = client.get("/api/run/a/summary").json()
     assert (total["failed"], total["unpriced"], total["parallel"]) == (1, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "shown"),
+    [
+        ("run_program", '{"program": "(define x 1)\\n(return x)"}', "(define x 1)\n(return x)"),
+        ("run_program", "as it is", "as it is"),
+        ("run_program", '{"program": 5}', '{"program": 5}'),
+        ("grep", '{"program": "x"}', '{"program": "x"}'),
+    ],
+)
+def test_programs_of_agents_are_shown_with_their_lines(name: str, arguments: str, shown: str) -> None:
+    assert shown_arguments({"tool_name": name, "args_json": arguments}) == shown
 
 
 def test_filters(client: httpx.Client, viewer: Viewer) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 
+from sema_runtime.box.agent.definition import PROGRAM_TOOL, TOOL
 from sema_runtime.box.outcome import Outcome
+from sema_runtime.llm.messages import Message, Reply
 
 FENCE = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.M | re.S)
 THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S)
 QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u200b": None, "\ufeff": None, "\u2060": None})
 LANGUAGES = ("sema", "lisp", "clojure", "clj", "scheme", "")
 MOST_PRINTED, MOST_VALUE = 2_000, 500
+CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
+BAD_RETURN = "return_validation_failed"
+KEPT = "Its definitions were kept; return the answer in the form that is asked for."
 
 
 class NoProgram(Exception):
-    """An answer without exactly one program. reason: "no_code_found" or "multiple_code_blocks"."""
+    """An answer without exactly one program. reason: "no_code_found", "multiple_code_blocks" or "truncated"."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -35,6 +40,32 @@ def program_in(answer: str) -> str:
     raise NoProgram("no_code_found", "your answer has no program; write one fenced block: ```sema ... ```")
 
 
+def program_of(reply: Reply, protocol: str) -> str:
+    """The program of a model's answer. Raises NoProgram."""
+    if reply.stop_reason in CUT_OFF:
+        raise NoProgram("truncated", "your answer was cut off at the most that it may have; write a shorter program")
+    if protocol != TOOL:
+        return program_in(reply.content)
+    calls = reply.tool_calls
+    if len(calls) > 1:
+        raise NoProgram("multiple_code_blocks", f"you made {len(calls)} calls; put everything into one program")
+    if not calls:
+        raise NoProgram("no_code_found", f"your answer has no program; call {PROGRAM_TOOL.name} with one")
+    program = calls[0].arguments.get("program") if isinstance(calls[0].arguments, dict) else None
+    if calls[0].name != PROGRAM_TOOL.name or not isinstance(program, str) or not program.strip():
+        raise NoProgram("no_code_found", f'call {PROGRAM_TOOL.name} with {{"program": "..."}}')
+    return program.strip()
+
+
+def exchange(reply: Reply, told: str) -> list[Message]:
+    """An answer of the model and what it is told of it, as messages: results of its calls, where it made any."""
+    calls = tuple(reply.tool_calls)
+    answer = Message("assistant", reply.content, tool_calls=calls)
+    if not calls:
+        return [answer, Message("user", told)]
+    return [answer, *(Message("tool", told, tool_call_id=call.id, tool_name=call.name) for call in calls)]
+
+
 def feedback(outcome: Outcome, left: int) -> str:
     """What the model is told after a program. left: how many more it may write."""
     lines = []
@@ -45,7 +76,7 @@ def feedback(outcome: Outcome, left: int) -> str:
         lines.append(f"The program failed{place}: {outcome.message} ({outcome.reason}).")
         if outcome.hint:
             lines.append(f"Hint: {outcome.hint}.")
-        lines.append("Nothing that it defined was kept.")
+        lines.append(KEPT if outcome.reason == BAD_RETURN else "Nothing that it defined was kept.")
     elif outcome.text is not None and not outcome.prints:
         lines += ["Value:", fenced(outcome.text, MOST_VALUE)]
     elif not outcome.prints:

@@ -25,7 +25,7 @@ def list_is_contains(collection: Any, value: Any) -> bool:
     return position_of(value, elements(collection, "list/contains?")) >= 0
 
 
-@builtin("list/index-of", type="seq|array, any -> int|nil", pure=True)
+@builtin("list/index-of", type="seq|array, any -> nat|nil", pure=True)
 def list_index_of(collection: Any, value: Any) -> int | None:
     """The index of the first element that equals value; nil when there is none.
 

@@ -319,7 +319,7 @@ def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
     return items[index]
 
 
-@builtin("length", type="seq|str|dict|bytevector|array|other -> int", pure=True)
+@builtin("length", type="seq|str|dict|bytevector|array|other -> nat", pure=True)
 def length(collection: Any) -> int:
     """The length of a list, vector, string, map or other collection: its elements, characters, entries or bytes.
 

@@ -208,7 +208,12 @@ def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) ->
     levels: list[Map] = []
     value = collection
     for key in path:
-        if type(key) not in ATOMIC:
+        if type(key) in ATOMIC:
+            if type(value) is Map:
+                levels.append(value)
+                value = value.d.get(key)
+                continue
+        else:
             check_key(key, name)
         level: Map = value if type(value) is Map else mapping(value) if isinstance(value, (Map, dict)) else Map()
         levels.append(level)

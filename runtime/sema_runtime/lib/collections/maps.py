@@ -196,7 +196,7 @@ def vals(collection: Any) -> List:
     return List(collection.sorted_values())
 
 
-@builtin("count", type="seq|str|dict|nil -> int", pure=True, total=True)
+@builtin("count", type="seq|str|dict|nil -> nat", pure=True, total=True)
 def count(collection: Any) -> int:
     """Counts the elements, entries or characters of a collection; nil has none.
 

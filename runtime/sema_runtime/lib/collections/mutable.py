@@ -81,7 +81,7 @@ def mutable_array_push_mut(array: Any, value: Any) -> Any:
     return array
 
 
-@builtin("mutable-array/length", type="array -> int", total=True)
+@builtin("mutable-array/length", type="array -> nat", total=True)
 def mutable_array_length(array: Any) -> int:
     """The number of elements.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.llm.agent_runs import agent_of, memory_thread, request_of
 from sema_runtime.llm.agents import ALL_AT_ONCE, DEFAULT_TURNS, Agent
 from sema_runtime.llm.jsonable import is_sequence
 from sema_runtime.llm.messages import Message
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.llm.agents import ToolLoop
-    from sema_runtime.llm.memory import Thread
-    from sema_runtime.llm.messages import Request
 
 
 def make_agent(name: str, options: Any) -> Agent:
-    """`(defagent name options)`. Options of the wrong type are ignored."""
+    """`(defagent name options)`. Options of the wrong type are ignored, except with :mode :program."""
     if type(options) is not Map:
         type_error("map", options)
+    if options.lookup(keyword("mode")) is keyword("program"):
+        from sema_runtime.lib.llm.program_agents import make_program_agent
+
+        return make_program_agent(name, options)
     tools = options.lookup(keyword("tools"))
     turns = opt.integer(options, "max-turns")
     return Agent(
@@ -45,13 +48,6 @@ def parallel_tools(options: Map) -> int | None:
         return ALL_AT_ONCE
     number = opt.integer(options, "parallel-tools")
     return None if number is None or number < 1 else number
-
-
-def agent_of(value: Any) -> Agent:
-    """The agent itself; raises a type error for anything else."""
-    if not isinstance(value, Agent):
-        type_error("agent", value)
-    return value
 
 
 @builtin("agent", type="keep map -> other")
@@ -129,7 +125,8 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
     Returns the answer; with an options map {:response :messages :session}. Options: :on-tool-call :on-text :on-partial
     :reasoning-effort :messages :session :memory :parallel-tools :conversation-id :session-id :user-id :tags :metadata.
     A tool's error goes back to the model; five in a row end the run, and so does a spent budget. :memory is a handle
-    of memory/open: what was said before comes first, what is said now is kept.
+    of memory/open: what was said before comes first, what is said now is kept. An agent with :mode :program writes
+    programs, and the answer is what one returns, see agent/program-prompt.
 
     (llm/define-provider :echo {:complete (fn (req) "42, as always") :default-model "echo"})
     (agent/run (agent {:system "Be brief."}) "What is the answer?") => "42, as always"
@@ -140,9 +137,13 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
     chosen = agent_of(agent)
     wanted = None if options is None else opt.options_map(options)
     settings = wanted if wanted is not None else Map()
-    thread = _memory(settings)
+    if type(chosen) is not Agent:
+        from sema_runtime.lib.llm.program_agents import run_program_agent
+
+        return run_program_agent(chosen, message, wanted)
+    thread = memory_thread(settings)
     said = Message("user", display(message))
-    request = _request(chosen, said, settings, [] if thread is None else thread.messages)
+    request = request_of(chosen, said, settings, [] if thread is None else thread.messages)
     loop = ToolLoop(
         request,
         {tool.name: tool for tool in map(checked_tool, chosen.tools)},
@@ -160,36 +161,6 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
     if thread is not None:
         thread.append("agent/run", [said, *([Message("assistant", text)] if text else [])])
     return text if wanted is None else _result(loop)
-
-
-def _memory(options: Map) -> Thread | None:
-    """The thread of :memory, to which the run adds its turns."""
-    handle = options.lookup(keyword("memory"))
-    if handle is None:
-        return None
-    from sema_runtime.capabilities import require
-    from sema_runtime.llm.memory import thread_of
-
-    require("agent/run", "fs-write")
-    return thread_of("agent/run", handle, refresh=True)
-
-
-def _request(agent: Agent, said: Message, options: Map, remembered: list[Message]) -> Request:
-    from sema_runtime.llm.history import conversation_id, messages_of
-    from sema_runtime.llm.messages import Request
-    from sema_runtime.llm.requests import observe
-
-    history = messages_of(options.lookup(keyword("messages")), options.lookup(keyword("session")))
-    request = Request(
-        messages=[*remembered, *history, said],
-        model=agent.model,
-        system=agent.system or None,
-        reasoning_effort=opt.name_or_text(options, "reasoning-effort"),
-        strict_tools=opt.is_native("agent/run", options),
-    )
-    observe(request, options)
-    request.conversation_id = conversation_id(options)
-    return request
 
 
 def _result(loop: ToolLoop) -> Map:

@@ -147,7 +147,7 @@ def f64_array_range(start: Any, end: Any, step: Any = 1.0) -> FloatArray:
     return FloatArray(items)
 
 
-@builtin("f64-array/length", type="other -> int", pure=True)
+@builtin("f64-array/length", type="other -> nat", pure=True)
 def f64_array_length(array: Any) -> int:
     """The number of items of an array of floats.
 
@@ -277,7 +277,7 @@ def i64_array_range(start: Any, end: Any, step: Any = 1) -> IntArray:
     return IntArray(range(start, end, step))
 
 
-@builtin("i64-array/length", type="other -> int", pure=True)
+@builtin("i64-array/length", type="other -> nat", pure=True)
 def i64_array_length(array: Any) -> int:
     """The number of items of an array of ints.
 

@@ -107,7 +107,7 @@ def py_slice(object: Any, start: Any = None, end: Any = None, step: Any = None) 
     return object[start:end:step]
 
 
-@builtin("py/len", type="any -> int", cap="python")
+@builtin("py/len", type="any -> nat", cap="python")
 def py_len(object: Any) -> int:
     """The length of a Python object, as Python's `len` gives it.
 

@@ -88,7 +88,7 @@ def bytevector_to_list(data: Any) -> List:
 # Reading and copying
 
 
-@builtin("bytevector-length", "bytevector/length", type="bytevector -> int", total=True, pure=True)
+@builtin("bytevector-length", "bytevector/length", type="bytevector -> nat", total=True, pure=True)
 def bytevector_length(data: Any) -> int:
     """The number of bytes in a bytevector.
 
@@ -97,7 +97,7 @@ def bytevector_length(data: Any) -> int:
     return len(_bytes(data))
 
 
-@builtin("bytevector-u8-ref", "bytevector/ref", "bytevector/u8-ref", type="bytevector, int -> int", pure=True)
+@builtin("bytevector-u8-ref", "bytevector/ref", "bytevector/u8-ref", type="bytevector, int -> nat", pure=True)
 def bytevector_u8_ref(data: Any, index: Any) -> int:
     """The byte at index, counted from 0.
 
@@ -204,7 +204,7 @@ def _slice(function: str, data: Bytes, start: Any, end: Any) -> Bytes:
     return data[start:end]
 
 
-@builtin("bytes/length", type="bytevector -> int", total=True, pure=True)
+@builtin("bytes/length", type="bytevector -> nat", total=True, pure=True)
 def bytes_length(data: Any) -> int:
     """The number of bytes in a bytevector.
 
@@ -213,7 +213,7 @@ def bytes_length(data: Any) -> int:
     return len(_source("bytes/length", data))
 
 
-@builtin("bytes/ref", type="bytevector, int -> int", pure=True)
+@builtin("bytes/ref", type="bytevector, int -> nat", pure=True)
 def bytes_ref(data: Any, index: Any) -> int:
     """The byte at index, counted from 0.
 

@@ -25,7 +25,7 @@ def _folded(value: Any) -> str:
     return _text(value).lower()[0]
 
 
-@builtin("char->integer", "char/to-integer", type="char -> int", pure=True, total=True)
+@builtin("char->integer", "char/to-integer", type="char -> nat", pure=True, total=True)
 def char_to_integer(value: Any) -> int:
     """The Unicode code point of a character.
 

@@ -70,7 +70,7 @@ def string_pad_right(text: Any, width: Any, fill: Any = MISSING) -> str:
     return str(text) + padding
 
 
-@builtin("string/width", type="str -> int", pure=True, total=True)
+@builtin("string/width", type="str -> nat", pure=True, total=True)
 def string_width(text: Any) -> int:
     """The number of columns that a string takes on a terminal: 2 for wide characters and emoji, 0 for marks and escape
     sequences.

@@ -45,7 +45,7 @@ def string_is_ends_with(text: Any, suffix: Any) -> bool:
     named_strings("string/ends-with?", text, suffix)
 
 
-@builtin("string/index-of", type="str, str, int? -> int|nil", pure=True)
+@builtin("string/index-of", type="str, str, int? -> nat|nil", pure=True)
 def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
     """The index of the first occurrence of part in a string, at or after start; nil when there is none.
 
@@ -63,7 +63,7 @@ def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
     return None if index < 0 else index
 
 
-@builtin("string/last-index-of", type="str, str -> int|nil", pure=True, total=True)
+@builtin("string/last-index-of", type="str, str -> nat|nil", pure=True, total=True)
 def string_last_index_of(text: Any, part: Any) -> int | None:
     """The index of the last occurrence of part in a string; nil when there is none.
 

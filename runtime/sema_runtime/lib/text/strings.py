@@ -46,7 +46,7 @@ def string_append(*values: Any) -> str:
     return "".join(shown)
 
 
-@builtin("string-length", type="str -> int", pure=True, total=True)
+@builtin("string-length", type="str -> nat", pure=True, total=True)
 def string_length(text: Any) -> int:
     """The length of a string: the number of its code points.
 
@@ -59,7 +59,7 @@ def string_length(text: Any) -> int:
     type_error("string", text)
 
 
-@builtin("string/length", type="str -> int", pure=True, total=True)
+@builtin("string/length", type="str -> nat", pure=True, total=True)
 def string_slash_length(text: Any) -> int:
     """The length of a string: the number of its code points.
 
@@ -310,7 +310,7 @@ def string_reverse(text: Any) -> str:
     return turned
 
 
-@builtin("string/byte-length", type="str -> int", pure=True, total=True)
+@builtin("string/byte-length", type="str -> nat", pure=True, total=True)
 def string_byte_length(text: Any) -> int:
     """The number of bytes of a string in UTF-8.
 

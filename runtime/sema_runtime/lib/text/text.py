@@ -114,7 +114,7 @@ def text_clean_whitespace(text: Any) -> str:
     return " ".join(split_words(text))
 
 
-@builtin("text/word-count", type="str -> int", total=True, pure=True)
+@builtin("text/word-count", type="str -> nat", total=True, pure=True)
 def text_word_count(text: Any) -> int:
     """The number of words of a text, which white space separates.
 

@@ -164,10 +164,11 @@ def charge(
         if reservation is not None:
             reservation.release()
     if check and not frame.reserve:
-        _check(frame)
+        check_limits(frame)
 
 
-def _check(frame: Frame) -> None:
+def check_limits(frame: Frame) -> None:
+    """Raises BudgetError where a frame's limit is passed."""
     limit, spent = frame.max_tokens, frame.spent_tokens
     if limit is not None and spent > limit:
         raise BudgetError(f"token budget exceeded: used {spent} of {limit} tokens", frame, "tokens")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from functools import reduce
 from time import time
@@ -246,7 +247,7 @@ def agent_details(journal: Journal, agent: int) -> Row | None:
         elif kind == "agent.result":
             row["output"] = event.get("output")
         elif kind == "agent.tool_call":
-            call = {"event": number, "name": event.get("tool_name"), "args": event.get("args_json"), "done": False}
+            call = {"event": number, "name": event.get("tool_name"), "args": shown_arguments(event), "done": False}
             row["calls"].append(call)
         elif kind == "agent.tool_result":
             for call in row["calls"]:
@@ -254,6 +255,19 @@ def agent_details(journal: Journal, agent: int) -> Row | None:
                     call["done"] = True
                     break
     return row
+
+
+def shown_arguments(event: Row) -> Any:
+    """The arguments of a tool call; a program that an agent wrote as its text, with its lines."""
+    arguments = event.get("args_json")
+    if event.get("tool_name") != "run_program" or not isinstance(arguments, str):
+        return arguments
+    try:
+        fields = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    program = fields.get("program") if isinstance(fields, dict) else None
+    return program if isinstance(program, str) else arguments
 
 
 def events_of_agent(state: RunState, agent: int) -> tuple[list[int], int]:

@@ -1,0 +1,118 @@
+"""Closed copies: functions that the forms of a module call get copies that nothing else calls.
+
+A test at the entry of a public function can't look into its arguments: that a list has ints, what a vector of vectors
+holds. Calls that begin in the module's own forms, and go on from function to function by name, need no test: what
+reaches the copies is what these calls give them, as in a program that nobody imports. Inference computes it; nothing
+has to be proved. The public function stays as it is written for everybody else.
+
+A function gets one where inference knows more of an argument than a test could tell, and where that saves enough
+guards; so do functions on the way there. Forms below a main guard (`__name__`) aren't run in an import, so they don't
+count.
+"""
+
+from __future__ import annotations
+
+from semac.anf.nodes import Block, Call, Read, Ref
+from semac.anf.walk import all_blocks, instructions, operands
+from semac.ir.nodes import Function
+from semac.ir.unit import Unit
+from semac.optimize.infer.fits import fitted
+from semac.optimize.infer.flow import infer
+from semac.optimize.versions.demands import Demands
+from semac.optimize.versions.heat import Definition, called_in, reachable
+from semac.optimize.versions.private import Version, add_copy, is_useful, private_name, remove_copy, take_back
+from semac.types.lattice import ANY, INT, NEVER, Type, atom, join
+
+MAIN_GUARD = "__name__"
+Calls = list[tuple[Call, Version]]
+
+
+def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) -> set[Function]:
+    """Copies what the forms of a unit reach; returns the functions that have such a copy."""
+    calls = {definition.function: called_in(definition.function.code) for definition in found}
+    known = set(calls)
+    calls = {function: called & known for function, called in calls.items()}
+    bodies = {definition.block for definition in found}
+    forms = [block for block in unit.blocks if block not in bodies and not is_guarded(block)]
+    reached = reachable(set().union(*map(called_in, forms)) & known, calls)
+    reached -= reachable(used_as_values(unit) & known, calls)
+    if not reached & hot:
+        return set()
+    demands = Demands(unit)
+    copies = {
+        definition.function: Version(definition, [""] * len(definition.function.params))
+        for definition in found
+        if definition.function in reached and definition.can_be_copied and private_name(definition) not in unit.globals
+    }
+    for version in copies.values():
+        add_copy(unit, version)
+        version.private.kinds = []
+    redirected = redirect(forms, copies)
+    infer(unit)
+    kept = wanted(copies, calls, hot, demands)
+    for function, version in copies.items():
+        if function not in kept:
+            remove_copy(unit, version)
+    take_back([(op, version) for op, version in redirected if version.public not in kept])
+    return kept
+
+
+def is_guarded(form: Block) -> bool:
+    """Whether a form asks for the name of the module."""
+    values = [value for instr in instructions(form) for value in operands(instr.op)]
+    reads = [instr.op for instr in instructions(form) if type(instr.op) is Read]
+    return any(type(each) in (Ref, Read) and each.var.name == MAIN_GUARD for each in [*values, *reads])  # type: ignore[union-attr]
+
+
+def used_as_values(unit: Unit) -> set[Function]:
+    """The functions that are handed to others: these call the public ones."""
+    return {
+        function
+        for form in unit.blocks
+        for instr in instructions(form)
+        for value in operands(instr.op)
+        if type(value) is Ref and not (type(instr.op) is Call and value is instr.op.head)
+        if (function := value.var.known_function) is not None
+    }
+
+
+def redirect(forms: list[Block], copies: dict[Function, Version]) -> Calls:
+    """Leads the calls in forms, and in the copies, to copies."""
+    redirected: Calls = []
+    for code in [*forms, *(version.private.code for version in copies.values())]:
+        for block in all_blocks(code):
+            for instr in block.instrs:
+                op = instr.op
+                if type(op) is Call and type(op.head) is Ref and op.head.var.known_function in copies:
+                    version = copies[op.head.var.known_function]
+                    op.head = Ref(version.var)
+                    redirected.append((op, version))
+    return redirected
+
+
+def wanted(
+    copies: dict[Function, Version], calls: dict[Function, set[Function]], hot: set[Function], demands: Demands
+) -> set[Function]:
+    """The functions whose copies are worth their size, and those through which these are called."""
+    kept = {
+        function
+        for function, version in copies.items()
+        if function in hot and knows_more(version, demands) and is_useful(version)
+    }
+    while True:
+        more = {function for function in copies.keys() - kept if calls[function] & kept}
+        if not more:
+            return kept
+        kept |= more
+
+
+def knows_more(version: Version, demands: Demands) -> bool:
+    """Whether inference knows more of an argument than a test at the entry would."""
+    return any(
+        of_any_sign(copied.type) not in (ANY, NEVER, of_any_sign(fitted(ANY, demands.kind(param))))
+        for param, copied in zip(version.public.params, version.private.params, strict=True)
+    )
+
+
+def of_any_sign(type_: Type) -> Type:
+    return join(type_, atom(INT)) if type_.tags & INT else type_

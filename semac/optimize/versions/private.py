@@ -1,0 +1,101 @@
+"""Private copies of functions, and calls that are led to them."""
+
+from __future__ import annotations
+
+from semac.anf.nodes import (
+    Assign,
+    Call,
+    CallBuiltin,
+    Closure,
+    Comprehension,
+    Fits,
+    For,
+    If,
+    Let,
+    Loop,
+    Ref,
+)
+from semac.anf.records import RecordMember
+from semac.anf.walk import instructions, operands
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.optimize.infer.fits import Kind
+from semac.optimize.versions.copies import Copier
+from semac.optimize.versions.heat import Definition
+from semac.types.lattice import NEVER
+
+ENOUGH = 5  # instructions of a copy for each operand of which it knows more
+
+
+class Version:
+    """A function with a private copy. kinds: what the entry asks of each argument, "" for nothing."""
+
+    def __init__(self, definition: Definition, kinds: list[Kind]) -> None:
+        self.public = definition.function
+        self.definition = definition
+        self.kinds = kinds
+        name = private_name(definition)
+        self.var = Var(name, None, is_global=True)
+        self.var.defined = 1
+        self.private = self.public
+        self.copied: set[Function] = set()
+
+
+def private_name(definition: Definition) -> str:
+    return f"_fast_{definition.var.name}"
+
+
+def add_copy(unit: Unit, version: Version) -> None:
+    """Defines the private copy, in the form that defines the public function."""
+    copier = Copier()
+    private = copier.function(version.public, version.var)
+    private.original, private.kinds = version.public, version.kinds
+    version.private = version.var.function = private
+    unit.functions += copier.functions
+    version.copied = set(copier.functions)
+    unit.globals[version.var.name] = version.var
+    span = version.definition.closure.span
+    op = Closure(private, span=span)
+    block = version.definition.block
+    block.instrs[:0] = [
+        Let(made := temporary(op, None), op),
+        Let(None, Assign(version.var, Ref(made), "global", span=span)),
+    ]
+
+
+def temporary(op: Closure | Fits | Call | If | Loop, owner: Function | None) -> Var:
+    var = Var("", owner)
+    var.hint = "result"
+    var.defined, var.type = 1, NEVER
+    var.op = op
+    return var
+
+
+def is_useful(version: Version) -> bool:
+    """Whether the copy saves enough guards for its size: operands of which it knows more."""
+    code = version.public.code
+    pairs = zip(instructions(version.private.code), instructions(code), strict=True)
+    size = saved = 0
+    for copied, original in pairs:
+        size += 1
+        op = original.op
+        if type(op) in (CallBuiltin, For, Comprehension) or (type(op) is Call and is_accessor(op)):
+            saved += sum(a.type is not b.type for a, b in zip(operands(copied.op), operands(op), strict=True))
+    return saved * ENOUGH >= size
+
+
+def is_accessor(op: Call) -> bool:
+    """Whether a call surely is that of an accessor of records, or one like it."""
+    return op.head.type.fns is not None and all(type(member) is RecordMember for member in op.head.type.fns)
+
+
+def remove_copy(unit: Unit, version: Version) -> None:
+    """Undoes `add_copy`."""
+    del version.definition.block.instrs[:2]
+    del unit.globals[version.var.name]
+    unit.functions = [function for function in unit.functions if function not in version.copied]
+
+
+def take_back(calls: list[tuple[Call, Version]]) -> None:
+    for op, version in calls:
+        op.head = Ref(version.definition.var)
