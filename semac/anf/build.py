@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sema_runtime.catalogue_index import INDEX
 from semac.anf import nodes as anf
 from semac.anf.literals import literal
 from semac.anf.nodes import Atom, Block, Let, Lit, Op, Ref, Result
@@ -19,6 +20,7 @@ from semac.ir import nodes as ir
 from semac.ir.intrinsics import INTRINSICS
 from semac.ir.questions import jumps_out, read_early
 from semac.ir.unit import Unit
+from semac.types.lattice import function_of
 
 RECORDS = "sema_runtime.lib.collections.records:"
 
@@ -168,7 +170,8 @@ class Builder:
         return self.bind(anf.Read(node.var, span=node.span))
 
     def builtin(self, node: Any) -> Atom:
-        return anf.BuiltinRef(node.name, node.span)
+        is_known = INDEX[node.name][6] and not (self.unit.is_open or self.unit.is_input)
+        return anf.BuiltinRef(node.name, node.span, function_of(node.name) if is_known else anf.FUNCTION_TYPE)
 
     def seq(self, node: Any) -> Atom:
         for item in node.items[:-1]:

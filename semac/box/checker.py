@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 import unicodedata
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 NODES = frozenset((
     "Module", "FunctionDef", "ClassDef", "Return", "Assign", "AugAssign", "For", "While", "If", "Raise", "Try", "Expr",
@@ -26,13 +27,30 @@ NODES = frozenset((
 ))  # fmt: skip
 PACKAGES = (
     "sema_runtime.lib.collections.", "sema_runtime.lib.numbers.", "sema_runtime.lib.text.", "sema_runtime.lib.data.csv",
-    "sema_runtime.lib.data.json", "sema_runtime.lib.data.toml", "sema_runtime.lib.language.output",
-    "sema_runtime.lib.language.control", "sema_runtime.lib.language.predicates", "sema_runtime.lib.language.shorthand",
-    "sema_runtime.lib.language.truth", "sema_runtime.lib.language.multimethods", "sema_runtime.lib.time.datetime",
+    "sema_runtime.lib.data.json", "sema_runtime.lib.data.toml", "sema_runtime.lib.language.predicates",
+    "sema_runtime.lib.language.shorthand", "sema_runtime.lib.language.truth", "sema_runtime.lib.language.multimethods",
     "sema_runtime.values.", "sema_runtime.support.counting", "sema_runtime.conditions.caught",
     "sema_runtime.tasks.callbacks",
 )  # fmt: skip
-OTHER_IMPORTS = {
+OTHER_IMPORTS = {  # modules of which only some things are admitted
+    "sema_runtime.lib.collections.list_sets": {
+        "frequencies", "list_dedupe", "list_diff", "list_duplicates", "list_index_of", "list_intersect",
+        "list_is_contains", "list_mode", "list_pluck", "list_unique",
+    },
+    "sema_runtime.lib.language.control": {
+        "assert_", "assert_eq", "call_with_values", "error", "gensym", "make_parameter", "raise_", "sema_parameterize",
+        "throw", "throw_value", "values",
+    },
+    "sema_runtime.lib.language.output": {"display", "newline", "pprint", "print_", "println"},
+    "sema_runtime.lib.numbers.math_functions": {
+        "cos", "log", "math_acos", "math_asin", "math_atan", "math_atan2", "math_clamp", "math_cosh",
+        "math_degrees_to_radians", "math_exp", "math_format_fixed", "math_is_infinite", "math_is_nan", "math_lerp",
+        "math_log10", "math_log2", "math_map_range", "math_radians_to_degrees", "math_round_to", "math_sinh",
+        "math_tan", "math_tanh", "sin",
+    },
+    "sema_runtime.lib.text.crypto": {"base64_decode", "base64_encode", "hash_hmac_sha256", "hash_md5", "hash_sha256"},
+    "sema_runtime.lib.text.diff": {"diff_apply", "diff_hunks", "diff_parse", "diff_stat", "diff_unified"},
+    "sema_runtime.lib.time.datetime": {"time_add", "time_date_parts", "time_diff", "time_format", "time_parse"},
     "fractions": {"Fraction"},
     "sema_runtime.conditions.describe": {"condition_map", "condition_of"},
     "math": {"sqrt", "sin", "cos", "atan", "tanh", "gcd", "floor", "ceil", "inf", "nan"},
@@ -146,8 +164,13 @@ def check_imported(module: str, names: list[str]) -> None:
     if module in OTHER_IMPORTS:
         if not OTHER_IMPORTS[module].issuperset(names):
             raise Unsafe(f"an import of {', '.join(names)} from {module}")
-    elif not module.startswith(PACKAGES):
+    elif not module.startswith(PACKAGES) or any(is_module(module, name) for name in names):
         raise Unsafe(f"an import from {module}")
+
+
+def is_module(module: str, name: str) -> bool:
+    """Whether a module of the runtime holds another module by that name: what it uses is nothing for programs."""
+    return isinstance(getattr(sys.modules.get(module), name, None), ModuleType)
 
 
 def check_attribute(name: str, fields: frozenset[str]) -> None:

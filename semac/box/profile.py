@@ -59,7 +59,7 @@ RUNTIME = frozenset((
     "sema_runtime.values.parameters", "sema_runtime.values.promises", "sema_runtime.values.records",
     "sema_runtime.tasks.callbacks",
 ))  # fmt: skip
-OWN = ("return", "fail")  # what the box adds to the language
+OWN = ("return", "fail", "dir", "apropos", "doc")  # what the box adds to the language
 
 INSTEAD = {  # by the beginning of a name: what to do without it
     "file/": "ask the host for the data; it comes as data/NAME",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sema_runtime.conditions.describe import describe
+from sema_runtime.values.digits import MOST_DIGITS
 from sema_runtime.values.errors import (
     ArityError,
     OutOfBounds,
@@ -17,6 +19,8 @@ from sema_runtime.values.errors import (
 from semac.box.admission import Refused
 
 MOST_TEXT = 2_000  # characters of a message
+TOO_MANY_DIGITS = re.compile(r"(ValueError: )?Exceeds the limit \(\d+ digits\) for integer string conversion.*")
+UNWRITABLE = f"an integer has more than {MOST_DIGITS} digits, too many to write down"
 ARITHMETIC = ("division by zero", "overflow", "NaN", "infinity", "square root", "logarithm")
 
 
@@ -26,10 +30,11 @@ def verdict(error: BaseException, is_running: bool) -> dict[str, Any]:
         line, column = (error.span.line, error.span.col) if error.span is not None else (None, None)
         return entry(error.reason, error.message, error.hint, line, column)
     shown = describe(error)
+    message = TOO_MANY_DIGITS.sub(UNWRITABLE, shown.message)
     line, column = shown.place or (None, None)
     if line is None and shown.frames:
         line, column = shown.frames[0].line or None, shown.frames[0].col or None
-    return entry(reason(error, is_running), shown.message, shown.hint, line, column)
+    return entry(reason(error, is_running), message, shown.hint, line, column)
 
 
 def entry(reason: str, message: str, hint: str | None, line: int | None, column: int | None) -> dict[str, Any]:

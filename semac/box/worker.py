@@ -19,9 +19,10 @@ from sema_runtime.values.printer import pretty
 from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree
+from semac.box.discovery import Discovery
 from semac.box.guards import Bits
 from semac.box.profile import advice
-from semac.box.verdicts import entry, verdict
+from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, entry, verdict
 from semac.ir.unit import Unit
 from semac.session import Session
 
@@ -117,6 +118,10 @@ class Runner:
         self.is_running = False
         for status in ("return", "fail"):
             self.session.bind(status, completing(status))
+        self.tools: dict[str, str] = {}
+        discovery = Discovery(self.session.names, self.tools)
+        for name, function in (("dir", discovery.dir), ("apropos", discovery.apropos), ("doc", discovery.doc)):
+            self.session.bind(name, function)
         self.session.globals[CATCHABLE] = catchable
 
     def run(self, request: dict[str, Any]) -> Answer:
@@ -149,6 +154,7 @@ class Runner:
             self.session.bind(f"data/{name}", decoded(value))
         for name in request["tools"]:
             self.session.bind(f"tool/{name}", self.tool(name))
+        self.tools.update(request["tools"])
         self.granted = frozenset(self.session.names)
 
     def evaluate(self, source: str, limits: dict[str, int]) -> Any:
@@ -170,13 +176,13 @@ class Runner:
 
     def shown(self, value: Any, limits: dict[str, int]) -> Answer:
         """The value as text and for the host, within its limit."""
+        try:
+            encoded = Encoder().encode(value)  # first: what is too deep to leave would take long to print
+        except TooLarge as problem:
+            raise Ended(entry("result_exceeded", problem.message, None, None, None)) from None
         text = None if value is None else pretty(value)
         if text is not None and len(text) > limits["result_bytes"]:
             raise Ended(over("result_exceeded", "result_bytes", limits["result_bytes"], "return a part or a summary"))
-        try:
-            encoded = Encoder().encode(value)
-        except TooLarge as problem:
-            raise Ended(entry("result_exceeded", problem.message, None, None, None)) from None
         return {"text": text, "value": encoded}
 
     def tool(self, name: str) -> Any:
@@ -199,6 +205,7 @@ class Runner:
                 raise ToolError(f"tool/{name}: {reply['error']}", str(reply.get("kind", "tool-error")))
             return decoded(reply["result"])
 
+        call.__sema_name__ = f"tool/{name}"  # type: ignore[attr-defined]
         return call
 
 
@@ -208,7 +215,7 @@ def completing(status: str) -> Any:
     def end(value: Any = None) -> NoReturn:
         raise Ended({"status": status}, value)
 
-    end.__name__ = status
+    end.__sema_name__ = status  # type: ignore[attr-defined]
     return end
 
 
@@ -223,6 +230,8 @@ def explained(error: BaseException, is_running: bool) -> Answer:
     except MemoryError:
         give_up()
     except Exception as second:  # the error can't be described: say so, and how
+        if TOO_MANY_DIGITS.match(str(second)):
+            return entry("runtime_error", UNWRITABLE, None, None, None)
         return entry(
             "internal_error", f"{type(second).__name__} while describing {type(error).__name__}", None, None, None
         )

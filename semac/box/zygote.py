@@ -16,15 +16,18 @@ import sys
 from importlib import import_module
 
 from sema_runtime.box import seccomp
-from sema_runtime.box.hardening import address_space, harden
+from sema_runtime.box.hardening import PIPE, address_space, harden
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.probe import layers
+from sema_runtime.values.digits import MOST_DIGITS
 from semac.box import worker
+from semac.box.discovery import load_texts
 from semac.box.guards import guard_integers
 from semac.box.profile import MODULES
 from semac.process import deepen
 
 MOST_MESSAGE = 4096
+SLACK = 1 << 20  # bytes of the stack that are not reserved: its limit counts what the kernel keeps at its top
 LOADED = (
     "sema_runtime.values", "sema_runtime.conditions", "sema_runtime.support", "sema_runtime.lib.collections",
     "sema_runtime.lib.language", "sema_runtime.lib.numbers", "sema_runtime.lib.text", "sema_runtime.lib.time",
@@ -73,20 +76,36 @@ def load(name: str) -> None:
         return
 
 
+def reserve_stack() -> None:
+    """Takes the address space of the whole C stack now: a stack that can't grow, because a program has used up its
+    memory, ends in a fault in place of an error. One page of it is written to; the others take no memory."""
+    import ctypes
+    import resource
+
+    with open("/proc/self/maps") as regions:
+        stack = next((line for line in regions if line.rstrip().endswith("[stack]")), None)
+    most, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    if stack is not None and most != resource.RLIM_INFINITY:
+        _, _, end = stack.split()[0].partition("-")
+        ctypes.memset(int(end, 16) - most + SLACK, 0, 1)
+
+
 def warm_up() -> None:
     """Runs programs of many kinds, for what they load at first use."""
     limits = vars(Limits())
     for source in WARM_UP:
-        worker.Runner(None).run({"source": source, "data": {}, "tools": [], "limits": limits})
+        worker.Runner(None).run({"source": source, "data": {}, "tools": {}, "limits": limits})
 
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(MOST_DIGITS)
     sys.dont_write_bytecode = True
     available = layers()
     deepen()
+    reserve_stack()
     load_everything()
+    load_texts()
     guard_integers()
     warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
@@ -113,7 +132,7 @@ def start(order: dict[str, int], descriptor: int, available: frozenset[str], fil
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         memory = address_space() + (order["memory_mb"] << 20)
         harden(descriptor, memory, order["cpu_seconds"], available, filter_)
-        worker.serve(3)
+        worker.serve(PIPE)
     except BaseException:
         os._exit(70)
 

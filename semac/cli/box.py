@@ -14,7 +14,7 @@ from semac.cli.box_agents.suite import suite
 from semac.cli.box_agents.trace import trace
 
 if TYPE_CHECKING:
-    from sema_runtime.box import Limits, Outcome, Pool
+    from sema_runtime.box import Limits, Outcome, Pool, Session
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 LIMIT_HELP = "A limit, such as wall_ms=500; may be given several times. 'sema box limits' lists them."
@@ -138,26 +138,51 @@ def run(
 @commands.command("repl")
 @click.option("--data", "data", multiple=True, metavar="NAME=@FILE", help="data/NAME: a JSON file, or JSON itself.")
 @click.option("--tools", "tools", multiple=True, metavar="FILE", help="A Sema file; its tools become tool/NAME.")
+@click.option("--save", metavar="FILE", help="Keep the session in this file, after each program that succeeds.")
+@click.option("--load", metavar="FILE", help="Go on with a session that was saved; its data come from the file.")
 @limit_options
-def repl(data: tuple[str, ...], tools: tuple[str, ...], limits: tuple[str, ...], allow_missing_layers: bool) -> int:
+def repl(
+    data: tuple[str, ...],
+    tools: tuple[str, ...],
+    save: str | None,
+    load: str | None,
+    limits: tuple[str, ...],
+    allow_missing_layers: bool,
+) -> int:
     """Read programs line by line; definitions of those that succeed live on."""
     from sema_runtime.box import Session
-    from sema_runtime.support.visible import at_terminal
 
+    if load and data:
+        raise click.UsageError("--load brings the data of the session; leave --data out")
     granted = [tool for file in tools for tool in tools_of(file)]
-    with opened(limits, allow_missing_layers) as pool, Session(pool, dict(map(named_data, data)), granted) as session:
-        while True:
-            try:
-                source = input("box> ")
-            except (EOFError, KeyboardInterrupt):
-                print()
-                return 0
-            if not source.strip():
-                continue
-            outcome = session.run(source)
-            for text in (*outcome.prints, outcome.message or outcome.text or "", outcome.hint or ""):
-                if text:
-                    print(at_terminal(text))
+    with opened(limits, allow_missing_layers) as pool:
+        session = pool.restore(load, granted) if load else Session(pool, dict(map(named_data, data)), granted)
+        with session:
+            return converse(session, save)
+
+
+def converse(session: Session, save: str | None) -> int:
+    """Runs the programs that somebody types, until the end of the input."""
+    from sema_runtime.support.visible import at_terminal, tell
+    from sema_runtime.values.errors import SemaError
+
+    while True:
+        try:
+            source = input("box> ")
+        except (EOFError, KeyboardInterrupt):
+            print()
+            return 0
+        if not source.strip():
+            continue
+        outcome = session.run(source)
+        for text in (*outcome.prints, outcome.message or outcome.text or "", outcome.hint or ""):
+            if text:
+                print(at_terminal(text))
+        try:
+            if save and outcome.ok:
+                session.save(save)
+        except SemaError as problem:  # the session goes on: another program may find room
+            tell(f"Error: {problem.message}")
 
 
 @commands.command("limits")

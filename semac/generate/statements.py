@@ -52,7 +52,7 @@ from semac.generate.records import define_constructor, record_class
 from semac.generate.truth import truth_of
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
-from semac.types.lattice import BOOL, MAP, OTHER, RECORD, Type
+from semac.types.lattice import BOOL, FN, MAP, OTHER, RECORD, Type
 
 SMALL = 5  # nodes of a branch that is worth writing as `a if test else b`
 
@@ -333,8 +333,14 @@ def call_(c: Context, op: Call, dest: Dest) -> None:
     c.finish(EXPRESSIONS[Call](c, op), dest, c.loc(op))
 
 
+def ends_at_once(head: Expr) -> bool:
+    """Whether a function surely is a builtin that hands its tail call on to no other."""
+    members = head.type.fns if head.type.only(FN) else None
+    return bool(members) and all(type(member) is str and member != "apply" for member in members)  # type: ignore[union-attr]
+
+
 def call_builtin(c: Context, op: CallBuiltin, dest: Dest) -> None:
-    if op.tail and dest.kind == "return" and op.name == "apply" and len(op.args) >= 2:
+    if op.tail and dest.kind == "return" and op.name == "apply" and len(op.args) >= 2 and not ends_at_once(op.args[0]):
         args = c.exprs(op.args)
         loc = c.loc(op)
         c.finish(call(c.runtime("sema_runtime.values.functions:tail_apply", loc), args, loc), dest, loc)

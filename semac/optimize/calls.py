@@ -177,7 +177,7 @@ class Splice(Copier):
             arg = self.args[part.var]
             if type(arg) is Ref:
                 return Ref(arg.var)
-            return Lit(arg.value, arg.type) if type(arg) is Lit else BuiltinRef(arg.name, arg.span)  # type: ignore[union-attr]
+            return Lit(arg.value, arg.type) if type(arg) is Lit else BuiltinRef(arg.name, arg.span, arg.type)  # type: ignore[union-attr]
         return super().copy(part)
 
     def new(self, part: Any) -> Any:

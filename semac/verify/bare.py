@@ -137,6 +137,9 @@ class Checker:
         for var, op in part.ops():
             for target, value in handed(op):
                 self.add(target, self.form(value))
+            if type(op) is anf.For and not op.inits:  # its variables begin with the first item
+                for param in op.params:
+                    self.add(param, JUST_GENERAL if param.type.tags & self.kind.tags else NOTHING)
             if var is not None:
                 self.add(var, self.made(op))
         for block in part.inner:

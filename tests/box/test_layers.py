@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.box import probe, seccomp
-from sema_runtime.box.hardening import address_space, harden
+from sema_runtime.box.hardening import PIPE, address_space, harden
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
 LAYERS = probe.layers() if sys.platform.startswith("linux") else frozenset()
@@ -61,7 +61,7 @@ def outcome_of(attempt: Callable[[], object], layers: frozenset[str]) -> str:
                 text = "done"
             except BaseException as error:
                 text = type(error).__name__
-            os.write(3, text.encode())
+            os.write(PIPE, text.encode())
         finally:
             os._exit(0)
     theirs.close()
@@ -85,7 +85,7 @@ def test_only_the_pipe_is_open() -> None:
     secret = os.open("/dev/null", os.O_RDONLY)
     os.set_inheritable(secret, True)
     try:
-        assert outcome_of(lambda: os.fstat(secret if secret > 3 else 0), LAYERS) in {"OSError", "PermissionError"}
+        assert outcome_of(lambda: os.fstat(secret if secret > PIPE else 0), LAYERS) in {"OSError", "PermissionError"}
     finally:
         os.close(secret)
 

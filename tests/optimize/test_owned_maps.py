@@ -19,6 +19,17 @@ CASES = [
     ("(define (mk n) (assoc (hashmap/new) :k n :n 2)) (map :k (map mk '(3)))", "(3)"),
     ("(let* ((m (assoc {:j 1 :k 5} :k '())) (m2 m)) (count m))", "2"),
     ("(define (mk) (assoc (hashmap/new) 1 2)) (define g (or (mk) foldl)) (list g (type g))", "({1 2} :hashmap)"),
+    ("(define (f x) (if x (reduce (fn (a y) a) (list {:j nil})) (assoc {} :j 1))) (f 1)", "{:j nil}"),
+    ("(define (f xs c) (map (fn (r) (let ((m (if c (assoc {} :a 1) r))) (assoc m :b 2))) xs)) (list (f '({:q 1}) #f)"
+     " (f '(1) #t))", "(({:b 2 :q 1}) ({:a 1 :b 2}))"),
+    ("(define (f v c) (let (([x y] v)) (let ((m (if c (assoc {} :a 1) x))) (assoc m :b 2)))) (list (f [{:q 1} 2] #f)"
+     " (f [1 2] #t))", "({:b 2 :q 1} {:a 1 :b 2})"),
+    ("(define (f v c) (let ((m (match v ([x _] x) (_ (assoc {} :a 1))))) (assoc m :b 2))) (list (f [{:q 1} 2] #f)"
+     " (f 1 #t))", "({:b 2 :q 1} {:a 1 :b 2})"),
+    ("(define (f c) (let ((m (try (if c (throw {:q 1}) (assoc {} :a 1)) (catch e (:value e))))) (assoc m :b 2)))"
+     " (list (f #t) (f #f))", "({:b 2 :q 1} {:a 1 :b 2})"),
+    ("(define (f . ms) (foldl (fn (a m) (assoc (if (:q m) m (assoc {} :a 1)) :b 2)) {} ms))"
+     " (list (f {:q 1}) (f {:z 1}))", "({:b 2 :q 1} {:a 1 :b 2})"),
     ("(define (pairs n) (let lp ((i 0) (m {})) (if (>= i n) [m i] (lp (+ i 1) (assoc m i (* i i)))))) (pairs 2)",
      "[{0 0 1 1} 2]"),
     ("(define (show m0 m1) (println m1) m1) "

@@ -9,8 +9,11 @@
 
 from __future__ import annotations
 
+from sema_runtime.box.calls import Quota as Quota
 from sema_runtime.box.limits import Limits as Limits
+from sema_runtime.box.openapi import openapi_tools as openapi_tools
 from sema_runtime.box.outcome import Outcome as Outcome
 from sema_runtime.box.pool import Pool as Pool
 from sema_runtime.box.pool import Session as Session
 from sema_runtime.box.probe import Unprotected as Unprotected
+from sema_runtime.box.toolbox import ToolGrant as ToolGrant

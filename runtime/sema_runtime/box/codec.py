@@ -2,7 +2,8 @@
 
 null, booleans, ints, strings and finite floats are themselves. A vector is a JSON array. Everything else is an object
 with one entry: {"l": items} a list, {"m": [key, value, ...]} a map, {"k": name} a keyword, {"s": name} a symbol,
-{"c": text} a character, {"f": "inf"} a float that JSON lacks, {"x": text} what can't leave the box, such as a function.
+{"c": text} a character, {"f": "inf"} a float that JSON lacks, {"i": hexadecimal} a large integer, since decimal digits
+take quadratic time, {"x": text} what can't leave the box, such as a function.
 Neither side ever evaluates, imports or unpickles anything.
 """
 
@@ -24,6 +25,7 @@ from sema_runtime.values.maps import Map
 
 MAX_NODES = 200_000
 MAX_DEPTH = 100
+LONG_BITS = 10_000  # integers beyond travel in hexadecimal
 
 
 class TooLarge(SemaError):
@@ -43,8 +45,10 @@ class Encoder:
         if depth < 0:
             raise TooLarge(f"the value is nested more than {MAX_DEPTH} deep, too deep to leave the box")
         kind = type(value)
-        if value is None or kind is bool or kind is int or kind is str:
+        if value is None or kind is bool or kind is str:
             return value
+        if kind is int:
+            return value if value.bit_length() <= LONG_BITS else {"i": hex(value)}
         if kind is float:
             return value if math.isfinite(value) else {"f": repr(value)}
         if kind is tuple or kind is list:
@@ -119,11 +123,20 @@ def decoded(value: Any) -> Any:
         return float(content)
     if tag == "c" and len(content) == 1:
         return char(content)
+    if tag == "i":
+        return long_integer(content)
     if tag == "k" or tag == "s":
         return keyword(content) if tag == "k" else symbol(content)
     if tag != "x":
         raise SemaError("box: malformed value")
     return content
+
+
+def long_integer(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise SemaError("box: malformed value") from None
 
 
 def for_python(value: Any) -> Any:
@@ -140,8 +153,10 @@ def for_python(value: Any) -> Any:
     if tag == "m" and type(content) is list and len(content) % 2 == 0:
         parts = [for_python(item) for item in content]
         return {_hashable(key): item for key, item in zip(parts[::2], parts[1::2], strict=True)}
-    if type(content) is not str or tag not in ("f", "c", "k", "s", "x"):
+    if type(content) is not str or tag not in ("f", "c", "i", "k", "s", "x"):
         raise SemaError("box: malformed value")
+    if tag == "i":
+        return long_integer(content)
     return float(content) if tag == "f" and content in ("inf", "-inf", "nan") else content
 
 

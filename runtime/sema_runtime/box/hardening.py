@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-PIPE = 3  # the descriptor that is left
+PIPE = 2  # the descriptor that is left: native libraries write their last words there
 NOBODY = 65534
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 SIGKILL = 9
@@ -28,6 +28,7 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
     libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     limit("AS", memory)
+    limit("DATA", memory)
     limit("CPU", cpu_seconds)
     limit("CORE", 0)
     limit("FSIZE", 0)

@@ -19,6 +19,9 @@ CEILINGS = {
     "data_bytes": 64_000_000,
     "integer_bits": 16_000_000,
     "tool_calls": 100_000,
+    "tool_calls_each": 100_000,
+    "tool_argument_bytes": 4_000_000,
+    "tool_result_bytes": 16_000_000,
 }
 
 
@@ -26,7 +29,8 @@ CEILINGS = {
 class Limits:
     """wall_ms: from the moment a program is handed to its process, compilation included. memory_mb: beyond what an idle
     process uses. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers
-    and shifts make; products are bounded by time and memory. tool_calls: in total."""
+    and shifts make; products are bounded by time and memory. tool_calls: in total; tool_calls_each: of each
+    tool that has no number of its own. tool_argument_bytes, tool_result_bytes: of one call, encoded."""
 
     wall_ms: int = 5_000
     memory_mb: int = 256
@@ -37,6 +41,9 @@ class Limits:
     data_bytes: int = 4_000_000
     integer_bits: int = 1_000_000
     tool_calls: int = 256
+    tool_calls_each: int = 128
+    tool_argument_bytes: int = 262_144
+    tool_result_bytes: int = 1_000_000
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from sema_runtime.box.calls import Quota, Reply, Results
 from sema_runtime.box.codec import Encoder, to_frame
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.probe import Unprotected
+from sema_runtime.box.snapshots import Snapshot, read, write
 from sema_runtime.box.toolbox import Granted, grants
-from sema_runtime.box.turns import Reply, Turn
+from sema_runtime.box.turns import Turn
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
 NEEDED = frozenset(("landlock", "seccomp"))
+TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
 
 class Pool:
@@ -69,10 +74,40 @@ class Pool:
         data: Mapping[str, Any] | None = None,
         tools: Granted | None = None,
         limits: Limits | None = None,
+        quota: Quota | None = None,
     ) -> Outcome:
-        """The outcome of one program in a fresh state. data: its inputs `data/NAME`. tools: functions `tool/NAME`."""
-        with Session(self, data, tools, limits) as session:
+        """The outcome of one program in a fresh state. data: its inputs `data/NAME`. tools: functions `tool/NAME`.
+        quota: calls of tools that it shares with other programs."""
+        with Session(self, data, tools, limits, quota) as session:
             return session.run(source)
+
+    def restore(
+        self,
+        path: str | Path,
+        tools: Granted | None = None,
+        limits: Limits | None = None,
+        quota: Quota | None = None,
+    ) -> Session:
+        """A session that `Session.save` has written, as it was then. tools: those that its programs name, and others.
+
+        Its programs run again, with what tools replied then; no tool is called. Raises SemaError for a file that isn't
+        such a session or is damaged, for tools that are missing, and where a program fails now.
+        """
+        snapshot = read(path)
+        session = Session(self, None, tools, limits, quota)
+        session.data, session.history = snapshot.data, snapshot.programs
+        session.check_data()
+        try:
+            session.begin()
+        except (Died, Late):
+            session.close()
+            named = {name for source, _ in snapshot.programs for name in TOOL_NAMES.findall(source)}
+            missing = ", ".join(sorted(named - session.tools.keys()))
+            hint = (
+                f"its tools are missing: {missing}" if missing else "it had other limits, or another version saved it"
+            )
+            raise SemaError(f"box: a program of the session in {path} no longer succeeds", hint) from None
+        return session
 
     async def run_async(self, source: str, **options: Any) -> Outcome:
         """`run`, without blocking the loop."""
@@ -114,16 +149,26 @@ class Session:
         data: Mapping[str, Any] | None = None,
         tools: Granted | None = None,
         limits: Limits | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.pool = pool
+        self.quota = quota
+        self.results = Results()
         self.limits = limits or pool.limits
         self.data = {name: Encoder().encode(value) for name, value in (data or {}).items()}
-        size = len(to_frame(self.data))
-        if size > self.limits.data_bytes:
-            raise SemaError(f"box: the data take {size} bytes, limit data_bytes is {self.limits.data_bytes}")
+        self.check_data()
         self.tools = grants(tools)
         self.worker: Worker | None = None
         self.history: list[tuple[str, list[Reply]]] = []  # programs, and the replies that tools gave them
+
+    def check_data(self) -> None:
+        size = len(to_frame(self.data))
+        if size > self.limits.data_bytes:
+            raise SemaError(f"box: the data take {size} bytes, limit data_bytes is {self.limits.data_bytes}")
+
+    def save(self, path: str | Path) -> None:
+        """Writes programs, data and replies of tools to a file, which `Pool.restore` reads. Raises SemaError."""
+        write(path, Snapshot(self.history, self.data))
 
     def __enter__(self) -> Session:
         return self
@@ -140,12 +185,12 @@ class Session:
         """The outcome of one program. A failed one leaves the session as it was."""
         try:
             if self.worker is None:
-                self._begin()
+                self.begin()
         except (Died, Late):
             self.close()
             return Outcome("error", reason="worker_died", message="the process for the program could not be started")
         assert self.worker is not None
-        turn = Turn(source, self.data, self.tools, self.limits)
+        turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota)
         outcome = turn.run(self.worker, self.pool.refill)
         if outcome.ok:
             self.history.append((source, turn.replies))
@@ -153,7 +198,7 @@ class Session:
             self.close()
         return outcome
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Takes a fresh process to where the session is."""
         self.worker = self.pool.take(self.limits)
         for source, replies in self.history:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, get_type_hints
 
@@ -12,6 +13,7 @@ from sema_runtime.llm.tools.tool import Tool
 from sema_runtime.values.errors import LlmError, SemaError
 
 RESERVED = ("return", "fail")
+EFFECTS = ("read", "write", None)
 Granted = Mapping[str, Any] | Iterable[Any]  # functions or tools, by name or with names of their own
 
 
@@ -19,10 +21,34 @@ class Invalid(SemaError):
     """Arguments that a tool doesn't take; it wasn't called."""
 
 
-class Grant:
-    """One tool. call: takes the named arguments. description: for models, "" for none. untimed: its time doesn't count
-    as the program's. tool: what it was made of, where that is known."""
+@dataclass(frozen=True)
+class ToolGrant:
+    """A tool, and what the host knows of it.
 
+    effect: "read" changes nothing, so that a session asks it once for equal arguments, unless cached is False; "write"
+    has effects, which are named when a program fails after them; None: nobody knows. calls: most calls in one program.
+    Raises SemaError for another effect or number.
+    """
+
+    tool: Any
+    effect: str | None = None
+    calls: int | None = None
+    cached: bool = True
+
+    def __post_init__(self) -> None:
+        if self.effect not in EFFECTS:
+            raise SemaError(f"box: the effect of a tool is 'read', 'write' or None, got {self.effect!r}")
+        if self.calls is not None and (type(self.calls) is not int or self.calls < 1):
+            raise SemaError(f"box: calls must be a positive integer, got {self.calls!r}")
+
+
+class Grant:
+    """One tool. call: takes the named arguments. description: for models, "" for none. effect, calls, cached: as in
+    ToolGrant. untimed: its time doesn't count as the program's. tool: what it was made of, where that is known."""
+
+    effect: str | None = None
+    calls: int | None = None
+    cached = True
     untimed = False
     tool: Tool | None = None
 
@@ -35,7 +61,8 @@ class Grant:
     def line(self) -> str:
         """The tool as a model reads it: `tool/search(query string, limit int?) -> any ; what it does`."""
         first = self.description.strip().partition("\n")[0]
-        return f"{self.signature} ; {first}" if first else self.signature
+        effects = "has effects" if self.effect == "write" else ""
+        return " ; ".join(filter(None, (self.signature, first, effects)))
 
 
 def grants(tools: Granted | None) -> dict[str, Grant]:
@@ -61,6 +88,10 @@ def name_of(tool: Any) -> str:
 def grant(name: str, tool: Any) -> Grant:
     if isinstance(tool, Grant):
         return tool
+    if isinstance(tool, ToolGrant):
+        made = grant(name, tool.tool)
+        made.effect, made.calls, made.cached = tool.effect, tool.calls, tool.cached
+        return made
     if isinstance(tool, Tool):
         return of_tool(name, tool)
     if not callable(tool):

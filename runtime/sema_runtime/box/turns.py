@@ -7,20 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sema_runtime.box.codec import Encoder, TooLarge, for_python
+from sema_runtime.box.calls import Calls, Quota, Refused, Reply, Results
+from sema_runtime.box.codec import for_python
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome
-from sema_runtime.box.toolbox import Grant, Invalid
+from sema_runtime.box.toolbox import Grant
 from sema_runtime.box.workers import START_SECONDS, Died, Late, Worker
 from sema_runtime.values.errors import SemaError
 
 EXTRA_FRAME = 1 << 16  # bytes of an answer beyond its value and its output
 WIDEST = 12  # bytes of JSON for a character of text
-Reply = dict[str, Any]
 
 
 class Turn:
-    """One program. data: encoded inputs. replay: replies of tools that are given instead of calling them."""
+    """One program. data: encoded inputs. replay: replies of tools that are given instead of calling them.
+    results, quota: of the session, and what it shares with others."""
 
     def __init__(
         self,
@@ -29,6 +30,8 @@ class Turn:
         tools: Mapping[str, Grant],
         limits: Limits,
         replay: list[Reply] | None = None,
+        results: Results | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.source = source
         self.data = data
@@ -36,7 +39,8 @@ class Turn:
         self.limits = limits
         self.replay = replay
         self.replies: list[Reply] = []
-        self.calls: list[dict[str, Any]] = []
+        self.broker = Calls(tools, limits, results or Results(), quota)
+        self.calls = self.broker.made
 
     def run(self, worker: Worker, is_handed_over: Callable[[], object]) -> Outcome:
         """is_handed_over: called when the worker has the program and is busy with it."""
@@ -54,7 +58,12 @@ class Turn:
             text = f"limit wall_ms of {self.limits.wall_ms} exceeded; nothing that the program defined was kept"
             hint = "do less: filter first, stop early, split the work over several programs; the host can raise wall_ms"
             return self.failed("timeout", text, hint, started)
-        except Died:
+        except Died as died:
+            if died.is_out_of_memory:
+                text = f"limit memory_mb of {self.limits.memory_mb} exceeded; nothing that the program defined was kept"
+                return self.failed(
+                    "memory_exceeded", text, "work on less at a time; the host can raise memory_mb", started
+                )
             text = "the process of the program ended: it used up its memory, or met a fault of the system"
             return self.failed("worker_died", text, "work on less at a time", started)
 
@@ -63,13 +72,14 @@ class Turn:
         return {
             "source": self.source,
             "data": mentioned,
-            "tools": sorted(self.tools),
+            "tools": {name: tool.line() for name, tool in sorted(self.tools.items())},
             "limits": asdict(self.limits),
         }
 
     def answer(self, worker: Worker, deadline: float) -> dict[str, Any]:
         """The final answer, after the calls of tools that come before it."""
-        most = (self.limits.result_bytes + self.limits.output_bytes) * WIDEST + EXTRA_FRAME
+        limits = self.limits
+        most = max(limits.result_bytes + limits.output_bytes, limits.tool_argument_bytes) * WIDEST + EXTRA_FRAME
         while True:
             message = worker.receive(deadline, most)
             if "call" not in message:
@@ -86,39 +96,16 @@ class Turn:
 
     def reply(self, message: dict[str, Any]) -> dict[str, Any]:
         """What a tool says to a call."""
-        if self.replay is not None:
-            if not self.replay:
-                raise Died()  # the program isn't the same any more
+        if self.replay is None:
+            try:
+                reply = self.broker.reply(message.get("name"), message.get("args"))
+            except Refused:
+                raise Died() from None
+        elif self.replay:
             reply = self.replay.pop(0)
-        elif len(self.calls) >= self.limits.tool_calls:
-            text = f"limit tool_calls of {self.limits.tool_calls} exceeded; nothing that the program defined was kept"
-            return {"ended": {"status": "error", "reason": "tool_calls_exceeded", "message": text,
-                              "hint": "ask for more with each call; the host can raise tool_calls"}}  # fmt: skip
         else:
-            reply = self.called(message.get("name"), message.get("args"))
+            raise Died()  # the program isn't the same any more
         self.replies.append(reply)
-        return reply
-
-    def called(self, name: Any, args: Any) -> dict[str, Any]:
-        tool = self.tools.get(name) if type(name) is str else None
-        if tool is None or type(args) is not list:
-            raise Died()
-        started = time.monotonic()
-        call: dict[str, Any] = {"name": name, "args": {}, "error": None}
-        try:
-            call["args"] = keywords(name, [for_python(arg) for arg in args])
-            reply = {"result": Encoder().encode(tool.call(call["args"]))}
-        except TooLarge as problem:
-            reply = {"error": f"its result can't be handed on: {problem.message}"}
-        except Invalid as problem:
-            reply = {"error": problem.message, "kind": "validation-error"}
-        except SemaError as problem:
-            reply = {"error": problem.message}
-        except Exception as problem:  # a tool of the host: its trace is nobody's business in the box
-            reply = {"error": f"{type(problem).__name__}: {problem}"[:500]}
-        call["error"] = reply.get("error")
-        call["duration_ms"] = round((time.monotonic() - started) * 1000, 3)
-        self.calls.append(call)
         return reply
 
     def outcome(self, answer: dict[str, Any]) -> Outcome:
@@ -139,7 +126,7 @@ class Turn:
             text=text_of(answer.get("text")),
             reason=text_of(answer.get("reason")),
             message=text_of(answer.get("message")),
-            hint=text_of(answer.get("hint")),
+            hint=self.hint(text_of(answer.get("hint")), status),
             line=place_of(answer.get("line")),
             column=place_of(answer.get("column")),
             prints=prints,
@@ -148,22 +135,15 @@ class Turn:
             encoded=answer.get("value"),
         )
 
+    def hint(self, hint: str | None, status: str) -> str | None:
+        """A hint, and what a failed program has done nevertheless."""
+        done = self.broker.effects() if status in ("fail", "error") else None
+        return "; ".join(filter(None, (hint, done))) or None
+
     def failed(self, reason: str, message: str, hint: str, started: float) -> Outcome:
         spent = round((time.monotonic() - started) * 1000, 3)
+        hint = self.hint(hint, "error") or hint
         return Outcome("error", reason=reason, message=message, hint=hint, tool_calls=self.calls, duration_ms=spent)
-
-
-def keywords(name: str, args: list[Any]) -> dict[str, Any]:
-    """The named arguments of a tool: one map, or keys and values."""
-    if len(args) == 1 and type(args[0]) is dict:
-        pairs = list(args[0].items())
-    elif len(args) % 2 == 0:
-        pairs = list(zip(args[::2], args[1::2], strict=True))
-    else:
-        pairs = [(None, None)]
-    if not all(type(key) is str for key, _ in pairs):
-        raise Invalid(f"arguments have names: (tool/{name} {{:key value}}) or (tool/{name} :key value)")
-    return {key.replace("-", "_"): value for key, value in pairs}
 
 
 def text_of(value: Any) -> str | None:

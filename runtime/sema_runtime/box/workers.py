@@ -18,10 +18,16 @@ from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0
+NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
+ZYGOTE_COMMAND = ("-I", "-m", ZYGOTE)  # what Python is started with
 
 
 class Died(Exception):
-    """A process has ended, or speaks nonsense."""
+    """A process has ended, or speaks nonsense. is_out_of_memory: whether a library in it gave up for want of memory."""
+
+    def __init__(self, is_out_of_memory: bool = False) -> None:
+        super().__init__()
+        self.is_out_of_memory = is_out_of_memory
 
 
 class Late(Exception):
@@ -49,7 +55,10 @@ class Worker:
 
     def receive(self, deadline: float, most: int) -> dict[str, Any]:
         """The next message. Raises Late, or Died where none will come or it is longer than most bytes."""
-        size = int.from_bytes(self._bytes(4, deadline), "big")
+        head = self._bytes(4, deadline)
+        if head == NO_MEMORY[:4]:
+            raise Died(self._bytes(len(NO_MEMORY) - 4, deadline) == NO_MEMORY[4:])
+        size = int.from_bytes(head, "big")
         if size > most:
             raise Died()
         try:
@@ -97,7 +106,7 @@ class Zygote:
     def __init__(self) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-m", ZYGOTE, str(theirs.fileno())],
+            [sys.executable, *ZYGOTE_COMMAND, str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
             env={},
             stdin=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
 from semac.anf.records import RecordMember, Site
-from semac.ir.nodes import Function
+from semac.ir.nodes import Function, Var
 from semac.optimize.infer.instantiate import escape_data, instantiate, items_of, match_arguments
 from semac.types.lattice import (
     ANY,
@@ -42,6 +42,7 @@ Rule = Callable[["Flow", CallBuiltin, "list[Type]"], "Type | None"]
 RULES: dict[str, Rule] = {}
 MANY_ITEMS = 8  # of a list written out, each of which has a type of its own
 BOOL_TYPE, INT_TYPE, NIL_TYPE = atom(TRUE | FALSE), atom(INT), atom(NIL)
+UNKNOWN = Var("", None)  # what no code computes
 FOLDS = {
     "+": atom(ZERO),
     "*": atom(POSITIVE),
@@ -76,7 +77,7 @@ def called_function(flow: Flow, function: Any, args: list[Type], op: Op | None =
         return flow.call_member(function, args)
     if any(arg is NEVER for arg in args):
         return NEVER
-    return builtin_result(flow, CallBuiltin(function, [Lit(None, arg) for arg in args]), args)
+    return builtin_result(flow, CallBuiltin(function, [Ref(UNKNOWN, arg) for arg in args]), args)
 
 
 def by_signature(flow: Flow, name: str, args: list[Type]) -> Type:
@@ -251,6 +252,8 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if head.fns <= FOLDS.keys() and args[-1].only(SEQUENCE):
         operands = [more, more, more]  # more of them give no other type
         return join_all(join(FOLDS[name], called_function(flow, name, operands)) for name in head.fns)
+    if head.fns == {"append"} and args[-1].only(SEQUENCE) and more.only(LIST):
+        return list_of(more.item)
     if any(type(function) is not Function for function in head.fns):
         return None
     result = NEVER

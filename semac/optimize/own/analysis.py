@@ -17,7 +17,7 @@ from semac.anf.walk import all_blocks, blocks, exit_operands, params_of
 from semac.anf.walk import bound as bound_by
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, handed, is_relevant
+from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, handed, is_relevant, starts
 from semac.optimize.own.groups import Groups
 from semac.optimize.own.representation import CHANGE, ESCAPE, LEND, MOVE, READ, Representation, known_callee
 
@@ -105,6 +105,8 @@ class Analysis:
         for param, value in handed(op):
             if self.form.holds(param.type) and not self.form.is_held(value):
                 self.groups.spoil(param, "not fresh")
+        for param in starts(op):
+            self.groups.spoil(param, "not fresh")
         if var is None or not self.form.holds(op.type):
             return
         kind = self.form.fresh(op)

@@ -49,7 +49,7 @@ def is_relevant(code: Code, form: Representation) -> bool:
             op = instr.op
             if form.holds(op.type) or any(form.holds(value.type) for value in operands(op)):
                 return True
-            if any(form.holds(param.type) for param, _ in handed(op)):
+            if any(form.holds(param.type) for param in [*(param for param, _ in handed(op)), *starts(op)]):
                 return True
     return False
 
@@ -77,3 +77,8 @@ def handed(op: Any) -> list[tuple[Var, Any]]:
         return list(zip(op.params, op.inits, strict=False))
     callee = known_callee(op) if type(op) is anf.Call else None
     return list(zip(callee.params, op.args, strict=True)) if callee is not None else []
+
+
+def starts(op: Any) -> list[Var]:
+    """The variables of a loop that begin with its first item, as those of `reduce` do."""
+    return op.params if type(op) is anf.For and not op.inits else []

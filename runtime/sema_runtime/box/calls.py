@@ -1,0 +1,179 @@
+"""Calls of tools that programs make, on the side of the host: counted, bounded, and kept where nothing changes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from sema_runtime.box.codec import Encoder, TooLarge, for_python
+from sema_runtime.box.limits import Limits
+from sema_runtime.box.toolbox import Grant, Invalid
+from sema_runtime.values.errors import SemaError
+
+KEPT_RESULTS = 256  # of a session's read tools; the oldest go first
+Reply = dict[str, Any]
+
+
+class Refused(Exception):
+    """A call of a tool that nobody granted, or one that no worker writes: its process isn't to be trusted."""
+
+
+class Quota:
+    """Calls that several sessions share, such as the parallel branches of one job. May be used by threads.
+
+    total: most calls of all tools; each: most calls by name of a tool. None, or a missing name: no such bound.
+    """
+
+    def __init__(self, total: int | None = None, each: Mapping[str, int] | None = None) -> None:
+        self.total = total
+        self.each = dict(each or {})
+        self.used: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def take(self, name: str) -> str | None:
+        """Counts a call. What is used up, where it may not run, in the words of a message."""
+        with self._lock:
+            if self.total is not None and self.used.total() >= self.total:
+                return f"limit total of {self.total} calls, shared by all branches,"
+            if name in self.each and self.used[name] >= self.each[name]:
+                return f"limit each of {self.each[name]} calls of tool/{name}, shared by all branches,"
+            self.used[name] += 1
+            return None
+
+
+class Results:
+    """What read tools have answered in a session, by name and content of the arguments."""
+
+    def __init__(self) -> None:
+        self.by_call: dict[str, Reply] = {}
+
+    def get(self, key: str) -> Reply | None:
+        return self.by_call.get(key)
+
+    def keep(self, key: str, reply: Reply) -> None:
+        while len(self.by_call) >= KEPT_RESULTS:
+            del self.by_call[next(iter(self.by_call))]
+        self.by_call[key] = reply
+
+
+class Calls:
+    """The calls of one program. made: each with name, args, error, duration_ms, effect, and whether its result was kept
+    from an earlier call."""
+
+    def __init__(self, tools: Mapping[str, Grant], limits: Limits, results: Results, quota: Quota | None) -> None:
+        self.tools = tools
+        self.limits = limits
+        self.results = results
+        self.quota = quota
+        self.made: list[dict[str, Any]] = []
+        self.counts: Counter[str] = Counter()
+
+    def reply(self, name: Any, args: Any) -> Reply:
+        """What a call gives: {"result"}, {"error", "kind"?}, or {"ended"} where a limit ends the program.
+
+        Raises Refused."""
+        tool = self.tools.get(name) if type(name) is str else None
+        if tool is None or type(args) is not list:
+            raise Refused()
+        spent = self.spent(tool)
+        if spent is not None:
+            return {"ended": {"status": "error", "reason": "tool_calls_exceeded",
+                              "message": f"{spent[0]} exceeded; nothing that the program defined was kept",
+                              "hint": f"ask for more with each call; {spent[1]}"}}  # fmt: skip
+        self.counts[tool.name] += 1
+        started = time.monotonic()
+        call: dict[str, Any] = {"name": tool.name, "args": {}, "error": None, "effect": tool.effect, "kept": False}
+        reply = self.called(tool, args, call)
+        call["error"] = reply.get("error")
+        call["duration_ms"] = round((time.monotonic() - started) * 1000, 3)
+        self.made.append(call)
+        return reply
+
+    def spent(self, tool: Grant) -> tuple[str, str] | None:
+        """The limit that a further call of a tool passes, and how to raise it."""
+        count, total = self.counts[tool.name], self.counts.total()
+        if total >= self.limits.tool_calls:
+            return f"limit tool_calls of {self.limits.tool_calls}", "the host can raise tool_calls"
+        if tool.calls is not None and count >= tool.calls:
+            return f"limit calls of {tool.calls} for tool/{tool.name}", "the host can raise calls of its ToolGrant"
+        if tool.calls is None and count >= self.limits.tool_calls_each:
+            most = self.limits.tool_calls_each
+            return f"limit tool_calls_each of {most} for tool/{tool.name}", "the host can raise tool_calls_each"
+        shared = self.quota.take(tool.name) if self.quota is not None else None
+        return (shared, "the host can raise its Quota") if shared else None
+
+    def called(self, tool: Grant, args: list[Any], call: dict[str, Any]) -> Reply:
+        """Calls a tool, unless a read tool has been asked the same before. Sets args and kept of the record."""
+        try:
+            size, most = len(json.dumps(args)), self.limits.tool_argument_bytes
+            if size > most:
+                raise Invalid(over("its arguments take", size, "tool_argument_bytes", most, "send less"))
+            call["args"] = keywords(tool.name, [for_python(arg) for arg in args])
+            if tool.effect != "read" or not tool.cached:
+                return self.result(tool, call["args"])
+            key = content_key(tool.name, call["args"])
+            kept = self.results.get(key)
+            call["kept"] = kept is not None
+            reply = kept or self.result(tool, call["args"])
+            if not kept:
+                self.results.keep(key, reply)
+            return reply
+        except TooLarge as problem:
+            return {"error": f"its result can't be handed on: {problem.message}"}
+        except Invalid as problem:
+            return {"error": problem.message, "kind": "validation-error"}
+        except SemaError as problem:
+            return {"error": problem.message}
+        except Exception as problem:  # a tool of the host: its trace is nobody's business in the box
+            return {"error": f"{type(problem).__name__}: {problem}"[:500]}
+
+    def result(self, tool: Grant, args: dict[str, Any]) -> Reply:
+        encoded = Encoder().encode(tool.call(args))
+        size, most = len(json.dumps(encoded)), self.limits.tool_result_bytes
+        if size > most:
+            raise SemaError(over("its result takes", size, "tool_result_bytes", most, "ask for less"))
+        return {"result": encoded}
+
+    def effects(self) -> str | None:
+        """What a failed program has done that nobody takes back."""
+        done = Counter(call["name"] for call in self.made if call["effect"] == "write" and call["error"] is None)
+        if not done:
+            return None
+        shown = ", ".join(f"tool/{name} {'once' if count == 1 else f'{count} times'}" for name, count in done.items())
+        return f"already done, and not to be repeated: {shown}"
+
+
+def over(what: str, size: int, name: str, most: int, instead: str) -> str:
+    return f"{what} {size} bytes, limit {name} is {most}: {instead}, or have the host raise {name}"
+
+
+def content_key(name: str, args: dict[str, Any]) -> str:
+    """The same for arguments of the same content: the order of keys and the zero after a point don't matter."""
+    return json.dumps([name, plain(args)], sort_keys=True)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def keywords(name: str, args: list[Any]) -> dict[str, Any]:
+    """The named arguments of a tool: one map, or keys and values."""
+    if len(args) == 1 and type(args[0]) is dict:
+        pairs = list(args[0].items())
+    elif len(args) % 2 == 0:
+        pairs = list(zip(args[::2], args[1::2], strict=True))
+    else:
+        pairs = [(None, None)]
+    if not all(type(key) is str for key, _ in pairs):
+        raise Invalid(f"arguments have names: (tool/{name} {{:key value}}) or (tool/{name} :key value)")
+    return {key.replace("-", "_"): value for key, value in pairs}

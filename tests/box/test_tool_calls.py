@@ -1,0 +1,93 @@
+"""Tools of programs: effects, results that are kept, quotas, sizes."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from sema_runtime.box import Pool, Quota, Session, ToolGrant
+from sema_runtime.values.errors import SemaError
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.calls: list[dict[str, object]] = []
+
+    def __call__(self, **arguments: object) -> int:
+        self.calls.append(arguments)
+        return len(self.calls)
+
+
+def test_read_tools_are_asked_once_for_equal_arguments(pool: Pool) -> None:
+    look = Counted()
+    with Session(pool, tools={"look": ToolGrant(look, "read")}) as session:
+        source = '(list (tool/look {:a 1 :b "x"}) (tool/look {:b "x" :a 1.0}) (tool/look :a 2) (tool/look {"a" 2}))'
+        outcome = session.run(source)
+        assert outcome.value == [1, 1, 2, 2]
+        assert [call["kept"] for call in outcome.tool_calls] == [False, True, False, True]
+        assert session.run("(tool/look :a 2)").value == 2
+    assert len(look.calls) == 2
+    assert pool.run("(tool/look :a 2)", tools={"look": ToolGrant(look, "read")}).value == 3
+
+
+@pytest.mark.parametrize("effect", ["write", None])
+def test_other_tools_are_asked_each_time(pool: Pool, effect: str | None) -> None:
+    act = Counted()
+    assert pool.run("(list (tool/act) (tool/act))", tools={"act": ToolGrant(act, effect)}).value == [1, 2]
+    again = ToolGrant(act, "read", cached=False)
+    assert pool.run("(list (tool/act) (tool/act))", tools={"act": again}).value == [3, 4]
+
+
+def test_a_failure_names_the_effects_before_it(pool: Pool) -> None:
+    outcome = pool.run("(tool/send) (tool/send) (car 5)", tools={"send": ToolGrant(Counted(), "write")})
+    assert outcome.reason == "type_error" and "not to be repeated: tool/send 2 times" in (outcome.hint or "")
+    late = pool.run(
+        "(tool/send) (let l () (l))",
+        tools={"send": ToolGrant(Counted(), "write")},
+        limits=replace(pool.limits, wall_ms=300),
+    )
+    assert late.reason == "timeout" and "tool/send once" in (late.hint or "")
+    assert "repeated" not in (pool.run("(tool/send) (car 5)", tools={"send": Counted()}).hint or "")
+
+
+def test_quotas_name_the_limit_and_how_to_raise_it(pool: Pool) -> None:
+    forever = "(let loop () (tool/act) (loop))"
+    tools = {"act": ToolGrant(Counted(), calls=2)}
+    outcome = pool.run(f"(try {forever} (catch e 1))", tools=tools)
+    assert outcome.reason == "tool_calls_exceeded" and len(outcome.tool_calls) == 2
+    assert "limit calls of 2 for tool/act" in (outcome.message or "") and "ToolGrant" in (outcome.hint or "")
+    each = pool.run(forever, tools={"act": Counted()}, limits=replace(pool.limits, tool_calls_each=3))
+    assert "tool_calls_each of 3 for tool/act" in (each.message or "") and "raise tool_calls_each" in (each.hint or "")
+
+
+def test_branches_share_a_quota(pool: Pool) -> None:
+    act, quota = Counted(), Quota(total=20, each={"act": 10})
+    with ThreadPoolExecutor(4) as threads:
+        outcomes = list(
+            threads.map(
+                lambda _: pool.run("(dotimes (i 5) (tool/act))", tools={"act": act}, quota=quota),
+                range(4),
+            )
+        )
+    assert len(act.calls) == 10
+    stopped = [outcome for outcome in outcomes if outcome.reason == "tool_calls_exceeded"]
+    assert stopped and "limit each of 10 calls of tool/act" in (stopped[0].message or "")
+
+
+def test_sizes_of_arguments_and_results_are_bounded(pool: Pool) -> None:
+    give = Counted()
+    limits = replace(pool.limits, tool_argument_bytes=1000, tool_result_bytes=1000)
+    outcome = pool.run('(tool/give :a (string/repeat "x" 2000))', tools={"give": give}, limits=limits)
+    assert outcome.reason == "validation_error" and "tool_argument_bytes is 1000" in (outcome.message or "")
+    assert give.calls == []
+    outcome = pool.run("(tool/big)", tools={"big": lambda: "x" * 2000}, limits=limits)
+    assert outcome.reason == "tool_error" and "tool_result_bytes is 1000" in (outcome.message or "")
+
+
+def test_effects_are_words_that_exist() -> None:
+    with pytest.raises(SemaError, match="'read', 'write'"):
+        ToolGrant(print, "reads")
+    with pytest.raises(SemaError, match="positive"):
+        ToolGrant(print, calls=0)
