@@ -79,6 +79,7 @@ class Context:
         self.errors: set[Var] = set()  # caught errors that are exceptions, not condition maps
         self.assigned_globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        self.changed_inside: set[str] = set()  # variables of this function that functions made in it assign
         self.defining = ""  # the global whose value is printed
         self.repeats = 0  # comprehensions around
         self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
@@ -147,6 +148,15 @@ class Context:
     def bound(self, var: Var) -> str:
         """The name of a variable that this function owns; a new one at its first binding."""
         return var.py if var in self.owned and var.py else self.bind(var)
+
+    def change(self, var: Var) -> None:
+        """Notes that this function assigns a variable of one around it."""
+        self.nonlocals.add(var.py)
+        owner = self.parent
+        while owner is not None and var not in owner.owned:
+            owner = owner.parent
+        if owner is not None:
+            owner.changed_inside.add(var.py)
 
     # Statements
 

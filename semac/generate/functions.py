@@ -101,10 +101,29 @@ def definition(
         head.append(ast.Global(sorted(inner.assigned_globals), **loc))
     if inner.nonlocals:
         head.append(ast.Nonlocal(sorted(inner.nonlocals), **loc))
+    if inner.changed_inside:  # the value of one may never be reached, but Python wants it bound somewhere
+        given = {arg.arg for arg in [*arguments.args, *([arguments.vararg] if arguments.vararg else [])]}
+        unbound = inner.changed_inside - given - bound_names(body) - inner.nonlocals
+        head += [assign(local, const(None, loc), loc) for local in sorted(unbound)]
     position = 1 if body and is_docstring(body[0]) else 0
     body[position:position] = head
     extra: dict[str, Any] = dict(loc)
     return ast.FunctionDef(target, arguments, body or [ast.Pass(**loc)], [], None, **extra, **TYPE_PARAMS)
+
+
+def bound_names(body: list[ast.stmt]) -> set[str]:
+    """The names that statements bind, functions inside left out."""
+    names: set[str] = set()
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            stack += ast.iter_child_nodes(node)
+    return names
 
 
 def annotate(made: ast.FunctionDef, function: Function, loc: Loc) -> None:

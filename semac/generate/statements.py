@@ -149,7 +149,7 @@ def assign_(c: Context, op: Assign, dest: Dest) -> None:
     elif not var.py:  # defined in the middle of an expression
         c.bind(var)
     elif var not in c.owned:
-        c.nonlocals.add(var.py)
+        c.change(var)
     if type(op.value) is Closure and op.define and (var.is_global or var in c.owned):
         define_function(c, op.value, var.py)
     elif type(op.value) is RecordFunction and op.value.function.is_constructor and op.value.function.record.py:

@@ -19,6 +19,7 @@ from sema_runtime.box import Pool
 from sema_runtime.box.agent.recording import chrome, differences, read, recordings
 from sema_runtime.box.agent.shapes import misfits, shape
 from sema_runtime.box.agent.trace import Trace
+from sema_runtime.box.toolbox import ToolGrant
 from sema_runtime.values.errors import SemaError
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -219,3 +220,18 @@ def test_a_replay_with_less_than_was_recorded(pool: Pool, tmp_path: Path) -> Non
     path.write_text("".join(kept))
     with pytest.raises(SemaError, match="no further answer"):
         agent(pool).replay(path)
+
+
+def test_read_tools_are_asked_once_and_replayed_so(pool: Pool, tmp_path: Path) -> None:
+    """A result that the session kept is recorded once; programs that only looked at such results are left out."""
+    reading = sync.ProgramAgent(pool=pool, tools={"fetch": ToolGrant(fetch, "read")})
+    programs = ('(println (tool/fetch {:region "north"}))', '(return (:region (tool/fetch {:region "north"})))')
+    playing(*programs)
+    CALLS.clear()
+    assert reading.run("?", trace=tmp_path / "run.jsonl").value == "north"
+    assert CALLS == ["north"]
+    assert reading.replay(tmp_path / "run.jsonl").value == "north"
+    playing(*programs)
+    reading.compile("?", tmp_path / "p.sema")
+    assert "println" not in (tmp_path / "p.sema").read_text()
+    assert reading.run_compiled(tmp_path / "p.sema").value == "north"

@@ -57,6 +57,8 @@ def test_programs(program: str, printed: str) -> None:
         ('(box/run "1" {:limits {:wall-ms "5"}})', "must be a positive integer"),
         ('(box/run "1" {:tools {:f 5}})', "tool f is no function"),
         ('(box/run "1" {:data [1]})', ":data: expected a map"),
+        ('(box/run "1" {:tools {:f {:effect :read}}})', "tool f is a function, a tool, or a map with :tool"),
+        ('(box/run "1" {:tools {:f {:tool (fn () 1) :effect :reed}}})', "'read', 'write' or None"),
         ("(box/run 5)", "expected string"),
         ("(box/eval 5 \"1\")", "expected box-session"),
         ("(defagent a {:mode :program :turns 3})", "unknown option :turns"),
@@ -271,3 +273,14 @@ def test_a_session_runs_one_program_at_a_time() -> None:
     (list said (:value (await first-one)) (:value (box/eval s "2")))
     """
     assert shown(program) == '("box/eval: the session runs a program of another task" 5 2)'
+
+
+def test_what_is_known_of_a_tool() -> None:
+    program = """
+    (define asked 0)
+    (define (look n) (set! asked (+ asked 1)) n)
+    (define (told source) (box/run source {:tools {:look {:tool look :effect :read} :twice {:tool look :calls 1}}}))
+    (told "(tool/look {:n 1}) (tool/look {:n 1}) (tool/look {:n 2})")
+    (list asked (:reason (told "(tool/twice {:n 1}) (tool/twice {:n 2})")))
+    """
+    assert shown(program) == "(2 :tool_calls_exceeded)"

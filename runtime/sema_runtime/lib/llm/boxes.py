@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sema_runtime.box.toolbox import Grant
 
 OPTIONS = ("data", "tools", "limits")
+GRANTED = ("tool", "effect", "calls", "cached")
 
 
 class BoxSession:
@@ -41,7 +42,8 @@ def box_run(source: Any, options: Any = None) -> Map:
     Returns {:status :value :reason :message :hint :line :column :prints :tool-calls :duration-ms}. :status is :value,
     :return, :fail or :error; :reason is a word such as `:type_error`. A program never raises here. Options: :data, a
     map of inputs that the program reads as `data/NAME`; :tools, a list of tools or a map of functions, called as
-    `tool/NAME`; :limits, such as {:wall-ms 500}.
+    `tool/NAME`; :limits, such as {:wall-ms 500}. In place of a function {:tool :effect :calls} says more of it: a tool
+    with :effect :read is asked once for equal arguments, :calls is the most in one program.
 
     (:value (box/run "(+ 1 2)")) => 3
     (:value (box/run "(list/sum (map :n data/rows))" {:data {:rows [{:n 1} {:n 4}]}})) => 5
@@ -155,10 +157,32 @@ def tools_of(function: str, value: Any) -> dict[str, Grant]:
     if value is None:
         return {}
     if isinstance(value, Map | dict):
-        return grants({name: sema_function(function, name, tool) for name, tool in named(function, value).items()})
+        return grants({name: granted(function, name, tool) for name, tool in named(function, value).items()})
     if not isinstance(value, tuple | List | list):
         raise SemaError(f"{function}: :tools is a list of tools or a map of functions, got {to_text(value)}")
     return grants(list(value))
+
+
+def granted(function: str, name: str, value: Any) -> Any:
+    """A tool of a map: itself, or {:tool :effect :calls :cached}, what the host knows of it."""
+    if not isinstance(value, Map | dict):
+        return sema_function(function, name, value)
+    from sema_runtime.box.toolbox import ToolGrant
+
+    given = named(f"{function}: tool {name}", value)
+    unknown = [key for key in given if key not in GRANTED]
+    if unknown or "tool" not in given:
+        listed = ", ".join(f":{key}" for key in GRANTED)
+        raise SemaError(
+            f"{function}: tool {name} is a function, a tool, or a map with {listed}", "only :tool is needed"
+        )
+    effect = given.get("effect")
+    return ToolGrant(
+        sema_function(function, name, given["tool"]),
+        effect.name if isinstance(effect, Keyword) else effect,
+        given.get("calls"),
+        given.get("cached", True) is not False,
+    )
 
 
 def sema_function(function: str, name: str, tool: Any) -> Any:

@@ -93,10 +93,14 @@ syn keyword semaBuiltin >
 syn keyword semaBuiltin >=
 syn keyword semaBuiltin abs
 syn keyword semaBuiltin agent
+syn keyword semaBuiltin agent/compile
 syn keyword semaBuiltin agent/max-turns
 syn keyword semaBuiltin agent/model
 syn keyword semaBuiltin agent/name
+syn keyword semaBuiltin agent/program-prompt
+syn keyword semaBuiltin agent/replay
 syn keyword semaBuiltin agent/run
+syn keyword semaBuiltin agent/run-compiled
 syn keyword semaBuiltin agent/system
 syn keyword semaBuiltin agent/tools
 syn keyword semaBuiltin agent?
@@ -144,6 +148,10 @@ syn keyword semaBuiltin bit/xor
 syn keyword semaBuiltin blank?
 syn keyword semaBuiltin bool?
 syn keyword semaBuiltin boolean?
+syn keyword semaBuiltin box/close
+syn keyword semaBuiltin box/eval
+syn keyword semaBuiltin box/run
+syn keyword semaBuiltin box/session
 syn keyword semaBuiltin bytes/->string
 syn keyword semaBuiltin bytes/find
 syn keyword semaBuiltin bytes/length
