@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
 from semac.anf.records import RecordMember, Site
 from semac.ir.nodes import Function, Var
-from semac.optimize.infer.instantiate import escape_data, instantiate, items_of, match_arguments
+from semac.optimize.infer.instantiate import escape_data, fitting, instantiate, items_of, match_arguments
 from semac.types.lattice import (
     ANY,
     ARRAY,
@@ -60,7 +60,12 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
-    """The type of a call of a builtin."""
+    """The type of a call of a builtin, where it returns."""
+    signature = signature_for(op.name, len(args))
+    if signature is not None and NEVER not in args:
+        args = fitting(signature, args)
+        if NEVER in args:
+            return NEVER
     by_rule = RULES.get(op.name)
     if by_rule is not None:
         type_ = by_rule(flow, op, args)

@@ -227,6 +227,7 @@ class Flow:
     def call_builtin(self, op: anf.CallBuiltin) -> Type:
         args = [self.operand(arg) for arg in op.args]
         result = builtin_result(self, op, args)
+        self.facts.returned(op)
         if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
             self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
         return result
@@ -372,6 +373,8 @@ class Flow:
 
     def destructure(self, op: anf.Destructure) -> Type:
         patterns.bind(self.solver, op.pattern, self.operand(op.value))
+        if type(op.value) is Ref and op.value.type is not ANY:
+            self.facts.narrow(op.value.var, patterns.taken(op.pattern))
         return atom(NIL)
 
     def match(self, op: anf.Match) -> Type:
