@@ -32,10 +32,13 @@ from semac.types.lattice import (
     INT,
     KEYWORD,
     MAP,
+    NATURAL,
     NEVER,
     NIL,
     OTHER,
     RECORD,
+    SEQUENCE,
+    STR,
     TRUE,
     Type,
     atom,
@@ -67,6 +70,10 @@ def infer(unit: Unit) -> None:
 ON_ARRAYS = frozenset(
     ("mutable-array/get", "mutable-array/set!", "mutable-array/push!", "mutable-array/length", "mutable-array/->vector")
 )
+
+
+# Builtins whose second argument is an index → how many arguments they take where they raise for one outside.
+INDEXED = {"nth": 2, "string-ref": 2, "mutable-array/get": 2, "mutable-array/set!": 3}
 
 
 class Flow:
@@ -230,6 +237,9 @@ class Flow:
         self.facts.returned(op)
         if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
             self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
+        if op.name in INDEXED and len(op.args) > 1 and type(op.args[1]) is Ref and args[0].only(SEQUENCE | ARRAY | STR):
+            if self.tells_signs and args[1].only(INT) and len(op.args) == INDEXED[op.name]:
+                self.facts.narrow(op.args[1].var, NATURAL)  # nothing has an item before the first
         return result
 
     def call_runtime(self, op: anf.CallRuntime) -> Type:
