@@ -142,7 +142,7 @@ def of_length(c: Context, value: ast.expr, pattern: SequencePattern, loc: Loc) -
     if not isinstance(value, ast.Name) or c.module.unit.is_text:
         return checked
     if pattern.or_nil:
-        test = compare(value, ast.IsNot(), const(None, loc), loc)
+        test: ast.expr = compare(value, ast.IsNot(), const(None, loc), loc)
     else:
         fits = compare(call(builtin("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
         kind = compare(call(builtin("type", loc), [value], loc), ast.Is(), builtin("tuple", loc), loc)

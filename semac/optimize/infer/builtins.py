@@ -140,10 +140,8 @@ def first(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     known = args[0].vec if args[0].only(VECTOR) else args[0].row if args[0].only(LIST) else None
     if known:
         return known[0]
-    source = op.args[0]
-    is_filled = type(source) is Ref and source.var in flow.facts.filled
     item = items_of(flow, args[0])
-    return item if is_filled else join(item, NIL_TYPE)
+    return item if op.filled else join(item, NIL_TYPE)
 
 
 @rule("cdr", "rest")

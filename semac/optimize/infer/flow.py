@@ -76,6 +76,9 @@ ON_ARRAYS = frozenset(
 INDEXED = {"nth": 2, "string-ref": 2, "mutable-array/get": 2, "mutable-array/set!": 3}
 
 
+TAKEN_APART = frozenset(("car", "first", "cdr", "rest"))
+
+
 class Flow:
     """Visits code; `solver` keeps the facts and what is left to do."""
 
@@ -233,6 +236,9 @@ class Flow:
 
     def call_builtin(self, op: anf.CallBuiltin) -> Type:
         args = [self.operand(arg) for arg in op.args]
+        if op.name in TAKEN_APART and len(op.args) == 1:
+            subject = op.args[0]
+            op.filled = type(subject) is Ref and subject.var in self.facts.filled
         result = builtin_result(self, op, args)
         self.facts.returned(op)
         if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
