@@ -185,6 +185,7 @@ class CallBuiltin(Op):
     """A call of a builtin. fixed: no later definition changes what it calls. site: of one that makes a mutable array.
 
     as_value: the builtin is called as a value, where operators take fewer types than they do in text.
+    filled: the list that it takes apart surely has an item (set by inference).
     """
 
     exprs = ("args",)
@@ -194,6 +195,7 @@ class CallBuiltin(Op):
     fixed: bool = False
     site: Any = None
     as_value: bool = False
+    filled: bool = False
 
 
 class CallOpen(Op):

@@ -25,17 +25,19 @@ class LiteralPattern(Pattern):
 
 
 class SequencePattern(Pattern):
-    """fits: whether the value surely is a vector of this length (set by inference)."""
+    """fits: whether the value surely is a sequence of this length, or nil with `or_nil` (set by inference)."""
 
     parts: list[Pattern]
     rest: Pattern | None
     fits: bool = False
+    or_nil: bool = False
 
 
 class MapPattern(Pattern):
-    """entries: (key, pattern, whether the key must be there)."""
+    """entries: (key, pattern, whether the key must be there). fits: whether the value surely is a map, as above."""
 
     entries: list[tuple[Any, Pattern, bool]]
+    fits: bool = False
 
 
 class BadPattern(Pattern):

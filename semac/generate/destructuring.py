@@ -95,7 +95,10 @@ def take_apart(c: Context, pattern: Pattern, value: ast.expr, loc: Loc) -> None:
     if type(pattern) is SequencePattern:
         take_sequence_apart(c, pattern, value, loc)
     elif type(pattern) is MapPattern:
-        source = call(c.runtime(MATCHING + "destructure_map", loc), [value], loc)
+        is_plain = pattern.fits and not c.module.unit.is_text
+        source = (
+            attribute(value, "d", loc) if is_plain else call(c.runtime(MATCHING + "destructure_map", loc), [value], loc)
+        )
         entries = c.save(source, "entries", loc)
         for key, part, _ in pattern.entries:
             got = call(attribute(entries, "get", loc), [stored_key(c, key, loc)], loc)
@@ -106,7 +109,7 @@ def take_apart(c: Context, pattern: Pattern, value: ast.expr, loc: Loc) -> None:
 
 def take_sequence_apart(c: Context, pattern: SequencePattern, value: ast.expr, loc: Loc) -> None:
     parts, rest = pattern.parts, pattern.rest
-    source = value if pattern.fits else of_length(c, value, len(parts), rest, loc)
+    source = value if pattern.fits and not pattern.or_nil else of_length(c, value, pattern, loc)
     targets: list[ast.expr] = []
     later: list[tuple[Any, str]] = []
     for part in [*parts, *([rest] if rest is not None else [])]:
@@ -130,13 +133,18 @@ def take_sequence_apart(c: Context, pattern: SequencePattern, value: ast.expr, l
             take_apart(c, part, name(target, loc), loc)
 
 
-def of_length(c: Context, value: ast.expr, size: int, rest: Any, loc: Loc) -> ast.expr:
-    """A value to destructure, checked to be a sequence of size items, or of at least as many with a rest."""
-    if rest is not None:
+def of_length(c: Context, value: ast.expr, pattern: SequencePattern, loc: Loc) -> ast.expr:
+    """A value to destructure, checked to be a sequence of as many items, or of at least as many with a rest."""
+    size = len(pattern.parts)
+    if pattern.rest is not None:
         return call(c.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
     checked = call(c.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
     if not isinstance(value, ast.Name) or c.module.unit.is_text:
         return checked
-    fits = compare(call(builtin("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
-    kind = compare(call(builtin("type", loc), [value], loc), ast.Is(), builtin("tuple", loc), loc)
-    return ast.IfExp(boolop(ast.And(), [kind, fits], loc), value, checked, **loc)
+    if pattern.or_nil:
+        test: ast.expr = compare(value, ast.IsNot(), const(None, loc), loc)
+    else:
+        fits = compare(call(builtin("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
+        kind = compare(call(builtin("type", loc), [value], loc), ast.Is(), builtin("tuple", loc), loc)
+        test = boolop(ast.And(), [kind, fits], loc)
+    return ast.IfExp(test, value, checked, **loc)

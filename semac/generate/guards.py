@@ -169,6 +169,20 @@ def _index(part: str, is_natural: bool) -> Question:
     return asked
 
 
+def _low_index(part: str) -> Question:
+    """`i >= 0`, where Python tests the rest (see `python_tests`): the operands are names, or held in names."""
+    whole = _index(part, False)
+
+    def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+        sequence, index = positions
+        if operands.c.repeats or operands.held[sequence] is None:
+            return whole(operands, positions)
+        loc = operands.loc
+        return compare(operands.use(index), ast.GtE(), const(0, loc), loc)
+
+    return asked
+
+
 def _is_linked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`xs.next is not None`: whether the rest of a list is at hand."""
     loc = operands.loc
@@ -241,6 +255,8 @@ QUESTIONS: dict[str, Question] = {
     "natural_index": _index("", True),
     "array_index": _index("items", False),
     "natural_array_index": _index("items", True),
+    "low_index": _low_index(""),
+    "low_array_index": _low_index("items"),
     "python_index": _index("", True),
     "python_array_index": _index("items", True),
 }

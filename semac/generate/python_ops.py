@@ -222,16 +222,28 @@ def _last(depth: int) -> Printer:
 
 def _without_last(args: list[ast.expr], loc: Loc) -> ast.expr:
     """`del stack[-1:]`, as an expression: `stack.pop()` where there is one to pop."""
-    popped = call(attribute(args[0], "pop", loc), [], loc)
-    return ast.BoolOp(ast.And(), [args[0], popped], **loc)
+    return ast.BoolOp(ast.And(), [args[0], _popped(args, loc)], **loc)
+
+
+def _popped(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return call(attribute(args[0], "pop", loc), [], loc)
+
+
+def _taken(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return ast.IfExp(args[0], _popped(args, loc), const(None, loc), **loc)
 
 
 LIST_CLASS = "sema_runtime.values.lists:List"
 _op("new_stack", lambda args, loc: ast.List(args, ast.Load(), **loc), READ)
 _op("append", _method("append"), EFFECT)
 _op("drop_top", _without_last, EFFECT, is_named=True)
+_op("drop_last", _popped, EFFECT)
+_op("take_last", _popped, EFFECT)
+_op("take_top", _taken, EFFECT, is_named=True)
 _op("top", _last(1), READ, is_named=True)
+_op("last", lambda args, loc: subscript(args[0], const(-1, loc), loc), READ)
 _op("below_top", _last(2), READ, is_named=True)
+_op("below_two", _last(3), READ, is_named=True)
 _op("is_filled", lambda args, loc: compare(call(builtin("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
 _op(
     "stack_list",

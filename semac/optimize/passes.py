@@ -19,6 +19,7 @@ from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.walks import walk_lists
 from semac.optimize.operators import lower_operators
 from semac.optimize.own.dicts import own_maps
+from semac.optimize.own.sinking import sink_takers
 from semac.optimize.own.stacks import stack_lists
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
@@ -46,6 +47,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("counting", count_in_loops),  # loops that count become `for ... in range`
     Pass("walks", walk_lists),  # loops that walk down a list become loops over its items
     Pass("caught", read_caught_fields),  # handlers read entries of errors without making maps of them
+    Pass("sinking", sink_takers, needs="infer"),  # new lists and maps are made after the old ones were read
     Pass("own", own_maps, needs="infer"),  # maps that nobody else sees change in place
     Pass("stacks", stack_lists, needs="infer"),  # lists that only grow and shrink at their head are Python lists
     Pass("tails", clear_trampolines),  # tail calls that can't be part of an endless chain are plain calls

@@ -64,7 +64,8 @@ class Stacks:
 
     tags = LIST
     bare, general = "a stack", "a list"
-    changers = frozenset(("append", "drop_top", "top", "below_top", "stack_list", "stack_reversed"))
+    reading = frozenset(("top", "last", "below_top", "below_two", "stack_list", "stack_reversed"))
+    changers = reading | {"append", "drop_top", "drop_last", "take_top", "take_last"}
     readers = changers | {"blank", "is_filled", "size", "is_none", "not"}
 
     def is_made(self, op: Op) -> bool:

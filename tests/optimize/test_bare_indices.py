@@ -34,6 +34,13 @@ PROGRAMS = {
     """(define (run v n) (let ((a (mutable-array/new 2 0)) (b (mutable-array/new 9 7)))
          (foldl (fn (s i) (+ s (mutable-array/get a (mutable-array/get b i)))) 0 (range n))))""": "a.items[b.items[i]]",
     '(define (run v n) (let loop ((i 0)) (if (char=? (string-ref "abc" i) #\\d) i (loop (+ i 1)))))': '"abc"[i]',
+    # an index of which the sign isn't known is compared with 0
+    "(define (run v n) (let loop ((i n) (s 0)) (if (> i 20) s (loop (+ i 1) (+ s (nth v (- i n)))))))": ">= 0",
+    "(define (run v n) (let loop ((i n) (s 0)) (if (< i -9) s (loop (- i 1) (+ s (nth v (- n i)))))))": ">= 0",
+    """(define (run v n) (let ((a (mutable-array/new 2 0)))
+         (dotimes (i (+ n 1)) (mutable-array/set! a (- (* 2 i) i) 5)) a))""": ">= 0",
+    """(define (run v n) (let ((a (mutable-array/new 2 0)) (at (- n 6)))
+         (set! at (+ at 2)) (mutable-array/get a at) (mutable-array/get a (+ at 1))))""": ">= 0",
     """(define t [[1 2] [3 4]])
        (define (run v n) (foldl (fn (s j) (+ s (nth (nth t 1) j))) 0 (range (+ n 3))))""": "t[1][j]",
 }  # fmt: skip
@@ -49,6 +56,14 @@ NEAR = [
     "(define (f v i) (try (nth v i) (catch e (:message e)))) (list (f [1] -1) (f [1] 0.0) (f [1] nil) (f [1] 0))",
     "(define (f v) (let loop ((i 2) (s 0)) (if (< i -3) s (loop (- i 1) (+ s (nth v i)))))) (try (f [1 2 3])"
     " (catch e (:message e)))",
+    "(define (f a i) (mutable-array/set! a (- i 1) i)) (define a (mutable-array/new 1 0))"
+    " (list (f a 1) (try (f a 0) (catch e (:message e))) (try (f a 2) (catch e (:message e))))",
+    "(define (f v i) (list (nth v (- i 1)) (try (nth v (- i 1)) (catch e (begin (set! i 0) (:message e))))))"
+    " (list (f [1] 1) (try (f [1] 0) (catch e (:message e))) (try (f [1] 3) (catch e (:message e))))",
+    "(define (f v) (map (fn (i) (try (nth v (- i 2)) (catch e (:message e)))) (range 6))) (f [1 2 3])",
+    "(define (f v) (map (fn (i) (nth v (- i 2))) (range 2 9))) (try (f [1 2 3]) (catch e (:message e)))",
+    # what was an index isn't negative
+    "(define (f v i) (list (nth v i) (quotient i 2))) (list (f [1 2 3] 2) (try (f [1] -1) (catch e (:message e))))",
     # a literal that is an index only once its call is folded
     "(define (f s) (nth s (floor -1))) (try (map f '([1] [2])) (catch e (:message e)))",
     # an error that crosses a task, after which the array has grown

@@ -29,8 +29,23 @@ STACKS = [
      "(pair? s)) (loop (+ i 1) (cons i s))))) (list (f 0) (f 2))", "((2 9 8 #f #t) (4 1 0 #f #t))"),
     ("(define (f) (let loop ((i 0) (s '())) (if (= i 3) (list (car s) (cadr s) (cdr s)) (loop (+ i 1) (cdr s))))) (f)",
      "(nil nil ())"),
+    # read after it was changed, as the arguments stand: the change moves behind
+    ("(define (f ops) (let loop ((pc 0) (s '()) (x 0)) (if (= pc (count ops)) [x s] (let ((op (nth ops pc))) (case op "
+     "((:add) (loop (+ pc 1) (cons (+ (cadr s) (first s)) (cddr s)) x)) ((:set) (loop (+ pc 1) (rest s) (first s))) "
+     "((:three) (loop (+ pc 1) (cons (* (caddr s) (cadr s)) (cdddr s)) (car s))) "
+     "(else (loop (+ pc 1) (cons op s) x))))))) (list (f [1 2 :add :set]) (f [2 3 4 :three 8]) (f [5 :set :set]))",
+     "([3 ()] [4 (8 6)] [nil ()])"),
+    ("(define (f n) (let loop ((s (list n)) (out 0)) (cond ((null? s) out) ((zero? (first s)) (loop (rest s) "
+     "(+ out 1))) (else (let ((more (rest s)) (top (first s))) (if (even? top) (loop (cons (quotient top 2) more) out) "
+     "(loop (cons (- top 1) (cons 0 more)) out))))))) (f 11)", "4"),
 ]  # fmt: skip
 SHARED = [
+    ("(define (f n) (let loop ((i 0) (s '())) (let ((more (cdr s))) (if (= i n) (list i (length s) more) "
+     "(loop (+ i 1) (if (= i 3) more (cons i s))))))) (f 5)", "(5 3 (1 0))"),
+    ("(define (f s) (try (let loop ((s s) (i 0)) (let ((top (first s)) (more (rest s))) (if (= i 2) (throw s) "
+     "(loop (cons top (cons i more)) (+ i 1))))) (catch e (:value e)))) (f (list 7))", "(7 1 0)"),
+    ("(define (f n) (let loop ((s (list 1 2 3)) (i 0)) (if (= i n) s (loop (try (let ((t (car s)) (r (cdr s))) "
+     "(if (odd? t) (throw r) (cons t r))) (catch e (cons 9 s))) (+ i 1))))) (f 2)", "(9 9 1 2 3)"),
     ("(define (f n) (let loop ((i 0) (acc '()) (old '())) (if (= i n) (list acc old) (loop (+ i 1) (cons i acc) "
      "acc)))) (f 3)", "((2 1 0) (1 0))"),
     ("(define (f n acc) (if (= n 0) (list acc) (append (f (- n 1) (cons n acc)) (f (- n 1) acc)))) (f 2 '())",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
 from semac.anf.records import RecordMember, Site
 from semac.ir.nodes import Function, Var
-from semac.optimize.infer.instantiate import escape_data, instantiate, items_of, match_arguments
+from semac.optimize.infer.instantiate import escape_data, fitting, instantiate, items_of, match_arguments
 from semac.types.lattice import (
     ANY,
     ARRAY,
@@ -60,7 +60,12 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
-    """The type of a call of a builtin."""
+    """The type of a call of a builtin, where it returns."""
+    signature = signature_for(op.name, len(args))
+    if signature is not None and NEVER not in args:
+        args = fitting(signature, args)
+        if NEVER in args:
+            return NEVER
     by_rule = RULES.get(op.name)
     if by_rule is not None:
         type_ = by_rule(flow, op, args)
@@ -135,10 +140,8 @@ def first(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     known = args[0].vec if args[0].only(VECTOR) else args[0].row if args[0].only(LIST) else None
     if known:
         return known[0]
-    source = op.args[0]
-    is_filled = type(source) is Ref and source.var in flow.facts.filled
     item = items_of(flow, args[0])
-    return item if is_filled else join(item, NIL_TYPE)
+    return item if op.filled else join(item, NIL_TYPE)
 
 
 @rule("cdr", "rest")

@@ -32,10 +32,13 @@ from semac.types.lattice import (
     INT,
     KEYWORD,
     MAP,
+    NATURAL,
     NEVER,
     NIL,
     OTHER,
     RECORD,
+    SEQUENCE,
+    STR,
     TRUE,
     Type,
     atom,
@@ -67,6 +70,13 @@ def infer(unit: Unit) -> None:
 ON_ARRAYS = frozenset(
     ("mutable-array/get", "mutable-array/set!", "mutable-array/push!", "mutable-array/length", "mutable-array/->vector")
 )
+
+
+# Builtins whose second argument is an index → how many arguments they take where they raise for one outside.
+INDEXED = {"nth": 2, "string-ref": 2, "mutable-array/get": 2, "mutable-array/set!": 3}
+
+
+TAKEN_APART = frozenset(("car", "first", "cdr", "rest"))
 
 
 class Flow:
@@ -226,9 +236,16 @@ class Flow:
 
     def call_builtin(self, op: anf.CallBuiltin) -> Type:
         args = [self.operand(arg) for arg in op.args]
+        if op.name in TAKEN_APART and len(op.args) == 1:
+            subject = op.args[0]
+            op.filled = type(subject) is Ref and subject.var in self.facts.filled
         result = builtin_result(self, op, args)
+        self.facts.returned(op)
         if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
             self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
+        if op.name in INDEXED and len(op.args) > 1 and type(op.args[1]) is Ref and args[0].only(SEQUENCE | ARRAY | STR):
+            if self.tells_signs and args[1].only(INT) and len(op.args) == INDEXED[op.name]:
+                self.facts.narrow(op.args[1].var, NATURAL)  # nothing has an item before the first
         return result
 
     def call_runtime(self, op: anf.CallRuntime) -> Type:
@@ -372,6 +389,8 @@ class Flow:
 
     def destructure(self, op: anf.Destructure) -> Type:
         patterns.bind(self.solver, op.pattern, self.operand(op.value))
+        if type(op.value) is Ref and op.value.type is not ANY:
+            self.facts.narrow(op.value.var, patterns.taken(op.pattern))
         return atom(NIL)
 
     def match(self, op: anf.Match) -> Type:

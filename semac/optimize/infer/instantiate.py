@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from semac.types.lattice import (
     join,
     join_all,
     make,
+    restrict,
 )
 from semac.types.signatures import Function as FunctionExpr
 from semac.types.signatures import Name, Signature, TypeExpr, Union, Variable, variables
@@ -70,6 +71,27 @@ def instantiate(expr: TypeExpr, bound: Bound) -> Type:
     if tags & DICT:
         return make(tags, key=inner[0], value=inner[1])
     return make(tags, item=inner[0], vitem=inner[0])
+
+
+@cache
+def accepted(expr: TypeExpr, is_optional: bool) -> int:
+    """The kinds of values for which a call with such a parameter can return; it raises for any other.
+
+    scripts/check_signatures.py verifies that declarations say this. Values of Python's own pass for many a kind.
+    """
+    tags = NIL if is_optional else 0
+    for part in parts_of(expr):
+        tags |= TAGS[part.name] if type(part) is Name else ALL
+    return tags | OTHER | RECORD
+
+
+def fitting(signature: Signature, args: list[Type]) -> list[Type]:
+    """What is left of the types of arguments where the call returns."""
+    fit = []
+    for index, arg in enumerate(args):
+        param = signature.param(index)
+        fit.append(arg if arg is ANY else restrict(arg, accepted(param.type, param.optional)))
+    return fit
 
 
 def is_given(part: TypeExpr, bound: Bound) -> bool:

@@ -1,6 +1,6 @@
 """Items of vectors, lists, mutable arrays and strings by index.
 
-Python takes a negative index as one from the end, so an index is tested first unless its type says that it isn't
+Python takes a negative index as one from the end, so an index is compared with 0 unless its type says that it isn't
 negative. Whether it is too great Python tests itself: its error becomes that of the language where it is shown or
 caught (conditions/subscripts.py), from the variables of the function that failed, which must have ended by then. Inside
 of a `try` of the same function it goes on, so there that is tested as well. The language has no other indices than
@@ -23,7 +23,7 @@ def index_tests(op: CallBuiltin, kind: str = "index", ends: bool = False) -> lis
     if index.type.only(NATURAL):
         return [(f"{'python' if ends else 'natural'}_{kind}", (0, 1))]
     is_int = [] if index.type.only(INT) else [("int", (1,))]
-    return [*is_int, (kind, (0, 1))]
+    return [*is_int, (f"low_{kind}" if ends else kind, (0, 1))]
 
 
 def may_be_index(index: Expr) -> bool:
@@ -81,10 +81,14 @@ def array_set(op: CallBuiltin, place: Place) -> Op | None:
         place.do(SetArrayItem(array, index, value))
         return Move(array if place.wanted else Lit(None))
     is_natural, is_int = index.type.only(NATURAL), index.type.only(INT)
-    kind = "is_natural_array_index" if is_natural else "is_array_index" if is_int else "is_int_array_index"
-    test = place.bind(python(kind, array, index), "is_index", BOOL_TYPE)
     then, otherwise = place.nested(), place.nested()
-    then.do(SetItem(then.bind(python("items", array), "items"), index, value))
+    if is_int and place.ends:
+        test = place.bind(python("ge", index, Lit(0, atom(NATURAL))), "is_index", BOOL_TYPE)
+        then.do(SetArrayItem(array, index, value))
+    else:
+        kind = "is_natural_array_index" if is_natural else "is_array_index" if is_int else "is_int_array_index"
+        test = place.bind(python(kind, array, index), "is_index", BOOL_TYPE)
+        then.do(SetItem(then.bind(python("items", array), "items"), index, value))
     failed = otherwise.bind(CallBuiltin(op.name, list(op.args), fixed=op.fixed), "array", op.type)
     result = array if place.wanted else Lit(None)
     return If(test, Block(then.before, Result(result)), Block(otherwise.before, Result(failed)))

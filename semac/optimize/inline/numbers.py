@@ -57,6 +57,8 @@ def divide(op: CallBuiltin, place: Place) -> Op | None:
     if literals and any(arg.type.only(FLOAT) for arg in op.args) and all_known(op.args):
         if type(divisor) is Lit:
             return Python("div", op.args) if divisor.value else None
+        if divisor.type.only(POSITIVE):
+            return Python("div", op.args)
         return division(op, ("nonzero", (1,))) if place.guards else None
     if not place.guards:
         return None
@@ -71,8 +73,8 @@ def divide(op: CallBuiltin, place: Place) -> Op | None:
 
 
 def all_known(args: list[Expr]) -> bool:
-    """Whether operands are floats, or literals."""
-    return all(arg.type.only(FLOAT) or type(arg) is Lit for arg in args)
+    """Whether operands are ints or floats, or literals."""
+    return all(arg.type.only(REAL) or type(arg) is Lit for arg in args)
 
 
 def all_real_literals(args: list[Expr]) -> bool:

@@ -17,12 +17,14 @@ from semac.ir.unit import Unit
 from semac.optimize.operators import replace
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
 from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
+from semac.optimize.own.sinking import uses
 from semac.types.lattice import BOOL, LIST, NEVER, NIL, Type, atom, list_of
 
 READERS = {"null?": "blank", "empty?": "blank", "pair?": "is_filled", "car": "top", "first": "top", "cadr": "below_top",
-           "length": "size", "count": "size"}  # fmt: skip
+           "caddr": "below_two", "length": "size", "count": "size"}  # fmt: skip
 KNOWN = {"list?": True, "nil?": False, "not": False}
-RESTS = frozenset(("cdr", "rest"))
+TAKES = {"last": "take_last", "top": "take_top"}
+RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leaves out
 
 
 class Stacks(Representation):
@@ -113,7 +115,8 @@ class StackRewriter(Rewriter):
         if op.name in KNOWN:
             replace(instr, anf.Move(Lit(KNOWN[op.name], atom(BOOL)), type=atom(BOOL)))
         else:
-            replace(instr, Python(READERS[op.name], [op.args[0]], span=op.span, type=op.type))
+            kind = "last" if op.filled else READERS[op.name]
+            replace(instr, Python(kind, [op.args[0]], span=op.span, type=op.type))
 
     def shown(self, instr: Let) -> bool:
         op = instr.op
@@ -122,15 +125,30 @@ class StackRewriter(Rewriter):
         replace(instr, Python("stack_reversed", op.args, span=op.span, type=op.type))
         return True
 
+    def took_top(self, subject: Ref) -> bool:
+        """Whether the last reader of a stack read its top, which now drops it as well."""
+        for earlier in reversed(self.out):
+            if uses(earlier, subject.var):
+                op = earlier.op
+                if type(op) is not Python or op.kind not in TAKES or earlier.var is None:
+                    return False
+                replace(earlier, Python(TAKES[op.kind], op.args, span=op.span, type=op.type))
+                return True
+        return False
+
     def changed(self, instr: Let) -> Ref:
         op: Any = instr.op
         subject: Ref = op.args[-1]
-        change = Python("drop_top", [subject])
+        dropped = RESTS.get(op.name, 0)
+        if dropped and self.took_top(subject):
+            dropped -= 1
+        changes = [Python("drop_last" if op.filled else "drop_top", [subject]) for _ in range(dropped)]
         if op.name == "cons":
             head = op.args[0]
             if self.form.is_held(head) and self.kind(head.var):
                 head = self.wrapped(head, op.span)
-            change = Python("append", [subject, head])
-        change.span, change.type = op.span, atom(NIL)
-        self.out.append(Let(None, change))
+            changes = [Python("append", [subject, head])]
+        for change in changes:
+            change.span, change.type = op.span, atom(NIL)
+            self.out.append(Let(None, change))
         return subject
