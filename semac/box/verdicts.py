@@ -68,6 +68,8 @@ def reason(error: BaseException, is_running: bool) -> str:
         return "arity_error" if is_running else "invalid_arity"
     if not is_running:
         return "invalid_form"
+    if condition.kind in ("tool-error", "validation-error"):
+        return condition.kind.replace("-", "_")
     message = condition.display()
     if message.startswith("not callable"):
         return "not_callable"
@@ -79,6 +81,4 @@ def reason(error: BaseException, is_running: bool) -> str:
         return "stack_exceeded"
     if any(word in message for word in ARITHMETIC):
         return "arithmetic_error"
-    if condition.kind in ("tool-error", "validation-error"):
-        return condition.kind.replace("-", "_")
     return "runtime_error" if isinstance(condition, SemaError) else "internal_error"

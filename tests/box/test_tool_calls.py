@@ -91,3 +91,35 @@ def test_effects_are_words_that_exist() -> None:
         ToolGrant(print, "reads")
     with pytest.raises(SemaError, match="positive"):
         ToolGrant(print, calls=0)
+
+
+class Account:
+    """An object of the host whose text nobody in the box may read."""
+
+    def __repr__(self) -> str:
+        return "Account(key='sk-secret')"
+
+
+def open_account() -> Account:
+    return Account()
+
+
+def test_objects_of_the_host_show_their_type_alone(pool: Pool) -> None:
+    value = pool.run("(str (tool/open))", tools={"open": ToolGrant(open_account)}).value
+    assert "Account" in str(value) and "secret" not in str(value)
+
+
+def test_a_tool_that_ends_the_process_ends_its_call_alone(pool: Pool) -> None:
+    def leave() -> None:
+        raise SystemExit(3)
+
+    outcome = pool.run("(tool/leave)", tools={"leave": ToolGrant(leave)})
+    assert outcome.reason == "tool_error" and "SystemExit: 3" in (outcome.message or "")
+    assert pool.run("(+ 1 2)").value == 3
+
+
+def test_what_a_tool_says_is_no_reason_of_its_own(pool: Pool) -> None:
+    def divide() -> None:
+        raise ValueError("division by zero in column b")
+
+    assert pool.run("(tool/divide)", tools={"divide": ToolGrant(divide)}).reason == "tool_error"

@@ -128,7 +128,7 @@ class Calls:
             return {"error": problem.message, "kind": "validation-error"}
         except SemaError as problem:
             return {"error": problem.message}
-        except Exception as problem:  # a tool of the host: its trace is nobody's business in the box
+        except (Exception, SystemExit) as problem:  # a tool of the host: its trace is nobody's business in the box
             return {"error": f"{type(problem).__name__}: {problem}"[:500]}
 
     def result(self, tool: Grant, args: dict[str, Any]) -> Reply:

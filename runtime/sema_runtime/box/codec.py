@@ -15,8 +15,12 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, time
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
 from typing import Any
+from uuid import UUID
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import SemaError
@@ -25,6 +29,7 @@ from sema_runtime.values.maps import Map
 
 MAX_NODES = 200_000
 MAX_DEPTH = 100
+PRINTED = (bytes, bytearray, complex, Fraction, int)
 LONG_BITS = 10_000  # integers beyond travel in hexadecimal
 
 
@@ -89,10 +94,14 @@ def _host_key(key: Any) -> Any:
 
 
 def _opaque(value: Any) -> str:
+    """A value of Sema as it prints; of any other object the type alone, whose text may hold secrets and addresses."""
     from sema_runtime.values.printer import to_text
 
     try:
-        return to_text(value)[:200]
+        if isinstance(value, Decimal | PurePath | UUID):
+            return str(value)
+        is_ours = isinstance(value, PRINTED) or type(value).__module__.startswith("sema_runtime.") or callable(value)
+        return to_text(value)[:200] if is_ours else f"<{type(value).__name__}>"
     except Exception:  # an object of the host that doesn't know how to show itself
         return f"<{type(value).__name__}>"
 
