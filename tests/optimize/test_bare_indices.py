@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sema_runtime.conditions.translate import translated
 from sema_runtime.values.printer import to_text
 from semac.generate.module import RESULT
 from semac.pipeline import compile_source
@@ -95,3 +96,16 @@ def test_the_error_is_that_of_the_builtin(text: str) -> None:
 @pytest.mark.parametrize("text", NEAR)
 def test_what_else_an_index_can_be(text: str) -> None:
     assert answer(text, mode="program") == answer(text, mode="module") == answer(text, optimize=False)
+
+
+@pytest.mark.parametrize("text", ["(define (run p) (string-ref (str) p))", "(define (run p) (nth [1 2] p))"])
+@pytest.mark.parametrize("index", [10**20, 5, -1])
+def test_callers_in_python_are_told_the_same(text: str, index: int) -> None:
+    told = []
+    for optimize in (True, False):
+        scope: dict[str, Any] = {"__name__": "test"}
+        exec(compile_source(text, "test.sema", "module", optimize=optimize).code, scope)
+        with pytest.raises(Exception) as raised:  # noqa: PT011: which class it is differs
+            scope["run"](index)
+        told.append(translated(raised.value).message)
+    assert told[0] == told[1]

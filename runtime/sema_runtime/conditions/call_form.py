@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 
 
+SUBSCRIPTS = "sema_runtime.conditions.subscripts"  # calls a builtin again that the program called by its name
+
+
 def used_as_value() -> bool:
     """Whether the builtin that asks was called as a value (`(map car xs)`, `(let ((f car)) (f x))`), not by its name.
 
@@ -13,6 +16,9 @@ def used_as_value() -> bool:
     from sema_runtime.conditions.stack_trace import calls_directly
 
     caller = sys._getframe(2)
-    if str(caller.f_globals.get("__name__", "")).startswith("sema_runtime."):
+    module = str(caller.f_globals.get("__name__", ""))
+    if module == SUBSCRIPTS:
+        return False
+    if module.startswith("sema_runtime."):
         return True
     return not calls_directly(caller.f_code, caller.f_lasti, sys._getframe(1).f_code.co_name)
