@@ -34,6 +34,7 @@ BINDING_FORMS = frozenset([
     "defstruct", "defrecord", "define-struct", "struct", "defclass", "class", "defprotocol", "condition-case",
     "handler-case", "with-handlers", "when-some", "if-some", "when-let*", "if-let*", "while-let", "dynamic-wind",
     "require", "define-macro", "define-syntax-rule", "with-open-file", "with-slots", "set", "let-destructure",
+    "setq", "setf", "swap!", "reset!", "with-open", "import-from", "from", "def-", "defn-", "try*",
 ])  # fmt: skip
 
 
@@ -109,6 +110,12 @@ def foreign_form(span: Any, name: str) -> Suspicion:
 
     message = f"there is no form `{name}`; its parts are read as ordinary expressions"
     return Suspicion(span, message, foreign(name) or "", name)
+
+
+def module_name(span: Any, name: str) -> Suspicion:
+    """A name where import wants the path of a file."""
+    hint = f'write (import "{name}.sema"); a module of Python is (py/import "{name}")'
+    return Suspicion(span, "import takes the path of a file, as a string", hint, name)
 
 
 def sibling_binding(span: Any, name: str) -> Suspicion:

@@ -43,6 +43,12 @@ AFTER_HASH = "# starts a special form: #t, #f, #\\char, #u8(...)"
 Found = tuple[int, Any, int]
 
 
+KEYWORDS = "the colon stands in front of a keyword: {:a 1}; a lambda is (fn (x) (+ x 1))"
+KEY_ARGUMENTS = (
+    "keyword arguments are those of Python functions, (f :key 1); functions of Sema take a map, (f {:key 1})"
+)
+
+
 class LexError(Exception):
     """An error inside a token: message, hint, and the offset in the text where it is reported."""
 
@@ -80,7 +86,7 @@ def _rare_token(text: str, start: int) -> Found:
     if first == ":":
         name, end = _word(text, start + 1)
         if not name:
-            raise LexError("expected keyword name after ':'", start)
+            raise LexError("expected keyword name after ':'", start, KEYWORDS)
         return ATOM, keyword(name), end
     if first in "+-._*/!?<>=&%^~" or first.isalpha() or not first.isascii():
         name, end = _word(text, start)
@@ -218,7 +224,7 @@ def _string(text: str, start: int) -> Found:
     assert match is not None
     value = unescape(match[1], start)
     if match[2] is None:
-        raise LexError("unterminated string", start)
+        raise LexError("unterminated string", start, 'the string that begins here has no closing `"`')
     return ATOM, value, match.end()
 
 
@@ -309,7 +315,7 @@ def _hash(text: str, start: int) -> Found:
         return _prefixed_number(text, start)
     if not follows:
         raise LexError("unexpected end of input after `#`", start, AFTER_HASH)
-    raise LexError(f"unexpected character after #: '{follows}'", start)
+    raise LexError(f"unexpected character after #: '{follows}'", start, KEY_ARGUMENTS if follows == ":" else None)
 
 
 def _character(text: str, start: int) -> Found:

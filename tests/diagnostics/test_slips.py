@@ -93,3 +93,17 @@ def test_a_comma_is_no_separator() -> None:
     assert 'spaces alone stand between arguments: (println "x" "y")' in (
         describe(error_of('(str "x", "y")')).hint or ""
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "written"),
+    [
+        ("{a: 1}", 3, "{:a 1}"),
+        ("(map (lambda x: (+ x 1)) xs)", 15, "(fn (x) (+ x 1))"),
+        ('(println "abc)', 10, "no closing"),
+        ("(define (f #:key x) x)", 12, "(f {:key 1})"),
+    ],
+)
+def test_marks_of_other_languages(text: str, column: int, written: str) -> None:
+    shown = describe(error_of(text))
+    assert shown.place == (1, column) and written in (shown.hint or "")

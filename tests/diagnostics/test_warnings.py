@@ -38,6 +38,9 @@ SAID_BY_A_RUN = {
     "(match 1 ((or 1 2) 1) (_ 0))": "(p when test body ...)",
 }
 SAID_BEFORE_AN_ERROR = {
+    "(import math)": '(py/import "math")',
+    "(swap! counter (fn (n) n))": "set!",
+    "(setq x 5)": "set!",
     "(loop [i 0] (recur i))": "'do' or 'while'",
     "(dolist (x '(1 2)) (println x))": "(for-each ",
     "(define-struct point (x y))": "(define-record-type ",

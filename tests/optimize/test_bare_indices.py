@@ -105,7 +105,7 @@ def test_callers_in_python_are_told_the_same(text: str, index: int) -> None:
     for optimize in (True, False):
         scope: dict[str, Any] = {"__name__": "test"}
         exec(compile_source(text, "test.sema", "module", optimize=optimize).code, scope)
-        with pytest.raises(Exception) as raised:  # noqa: PT011: which class it is differs
+        with pytest.raises(Exception) as raised:  # which class it is differs
             scope["run"](index)
         told.append(translated(raised.value).message)
     assert told[0] == told[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-
 SUBSCRIPTS = "sema_runtime.conditions.subscripts"  # calls a builtin again that the program called by its name
 
 

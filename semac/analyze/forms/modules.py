@@ -37,6 +37,10 @@ def import_(context: Context, form: List, scope: Scope) -> Any:
     if len(items) < 2:
         raise ArityError("import", "1+", 0)
     path = context.node(items[1], scope)
+    if type(items[1]) is Symbol and scope.find(items[1].name) is None and items[1].name not in context.defined:
+        from semac.analyze.suspects import module_name
+
+        context.warn(module_name(context.span, items[1].name))
     names = []
     for item in items[2:]:
         if type(item) is not Symbol:
