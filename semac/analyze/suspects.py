@@ -115,7 +115,7 @@ def foreign_form(span: Any, name: str) -> Suspicion:
 def module_name(span: Any, name: str) -> Suspicion:
     """A name where import wants the path of a file."""
     hint = f'write (import "{name}.sema"); a module of Python is (py/import "{name}")'
-    return Suspicion(span, "import takes the path of a file, as a string", hint, name)
+    return Suspicion(span, "import takes the path of a file, as a string", hint)
 
 
 def sibling_binding(span: Any, name: str) -> Suspicion:
