@@ -45,8 +45,6 @@ Found = tuple[int, Any, int]
 
 KEYWORDS = "the colon stands in front of a keyword: {:a 1}; a lambda is (fn (x) (+ x 1))"
 KEY_ARGUMENTS = "keyword arguments are for functions of Python, (f :key 1); functions of Sema take a map, (f {:key 1})"
-    "keyword arguments are those of Python functions, (f :key 1); functions of Sema take a map, (f {:key 1})"
-)
 
 
 class LexError(Exception):
