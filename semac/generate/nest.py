@@ -44,7 +44,7 @@ from semac.generate.effects import EFFECT, PURE, commute, own_rank, rank, value_
 from semac.generate.fusion import fuse, may_assign
 from semac.generate.python_ops import PYTHON_OPS
 from semac.ir.nodes import Function
-from semac.types.lattice import INT, STR
+from semac.types.lattice import INT, SEQUENCE, STR
 
 STATEMENTS = frozenset(
     (Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem, SetArrayItem)
@@ -253,14 +253,26 @@ def foldable(op: Op) -> list[bool]:
         return [True, is_read(op.array), is_read(op.index) or is_sum(op.index)]
     if type(op) is Guarded:
         return guarded_operands(op)
+    if type(op) is For:
+        return [*([True] * len(op.inits)), *in_turn(op.sources)]
     if type(op) is Comprehension and is_expression(op):  # Python has no `:=` in what a comprehension runs over
-        return [not (type(source) is Ref and may_assign(source.var.op)) for source in op.sources]
+        assigns = [type(source) is Ref and may_assign(source.var.op) for source in op.sources]
+        return [fits and not bad for fits, bad in zip(in_turn(op.sources), assigns, strict=True)]
+    if type(op) is Comprehension:
+        return in_turn(op.sources)
     if type(op) is Python and PYTHON_OPS[op.kind].is_named:
         first = op.args[0]
         return [type(first) is Ref and type(first.var.op) is Read, *([True] * (len(op.args) - 1))]
     if type(op) is Python and op.kind in CHAINED and len(op.args) > 2:
         return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python doesn't compute them after a false
     return [True] * len(operands(op))
+
+
+def in_turn(sources: list[Expr]) -> list[bool]:
+    """Which sources of a loop may be operations: each is asked for its items before the next one is computed."""
+    return [
+        is_pure(source) or all(other.type.only(SEQUENCE) for other in sources[:at]) for at, source in enumerate(sources)
+    ]
 
 
 def is_read(value: Expr) -> bool:

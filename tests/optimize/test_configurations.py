@@ -19,6 +19,20 @@ CONFIGURATIONS = {
     "text": {"is_text": True},
 }
 PROGRAMS = {
+    "every collection is computed before one is refused": (
+        "(define (f p) (map (fn (a b) 1) 1 (map))) (try (f 1) (catch e (:type e)))",
+        ":arity",
+    ),
+    "a nil that a pattern refuses, found in one of several calls": (
+        "(define (first-of xs) (first xs)) (define (sum2 p) (let (([a b] p)) (+ a b)))"
+        " (list (sum2 (first-of (list [1 2]))) (try (sum2 (first-of '())) (catch e (:message e))))",
+        '(3 "expected list or vector, got nil")',
+    ),
+    "what a builtin refuses isn't what its argument is afterwards": (
+        "(define (f x) (let ((n (try (length x) (catch e -1)))) (list n (nil? x) (if x (count x) :none))))"
+        ' (list (f nil) (f "ab") (f [1]) (try (begin (length nil) 1) (catch e (:type e))))',
+        "((-1 #t :none) (2 #f 2) (1 #f 1) :type-error)",
+    ),
     "a further test leaves a walk with the rest of the list": (
         "(let lp ((i (cons 3 '(1))) (j 1)) (if (and (not (empty? i)) nil) (lp (rest i) 1) i))",
         "(3 1)",
