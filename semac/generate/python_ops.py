@@ -244,6 +244,7 @@ _op("top", _last(1), READ, is_named=True)
 _op("last", lambda args, loc: subscript(args[0], const(-1, loc), loc), READ)
 _op("below_top", _last(2), READ, is_named=True)
 _op("below_two", _last(3), READ, is_named=True)
+_op("is_drained", _not, READ)
 _op("is_filled", lambda args, loc: compare(call(builtin("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
 _op(
     "stack_list",

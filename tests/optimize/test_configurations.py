@@ -19,6 +19,16 @@ CONFIGURATIONS = {
     "text": {"is_text": True},
 }
 PROGRAMS = {
+    "whether a list is empty is asked before its rest is taken": (
+        "(define (f s) (let l ((xs (list s s s)) (f #f)) (if (null? xs) f (l (cdr xs) (null? xs))))) (f 1)",
+        "#f",
+    ),
+    "a map that a function of any value gives back": (
+        "(define (note x) (println x) x) (define (f n) (let l ((i n) (m {:x nil})) (if (< i 0) (note i)"
+        " (l (- i 1) (begin (note i) (assoc m :x (note m))))))) (define (g m) (let ((m (assoc m :y 1)))"
+        " (assoc m :x (begin (note 1) (note m))))) (list (f 1) (g {:x 0}))",
+        "(-1 {:x {:x 0 :y 1} :y 1})",
+    ),
     "every collection is computed before one is refused": (
         "(define (f p) (map (fn (a b) 1) 1 (map))) (try (f 1) (catch e (:type e)))",
         ":arity",

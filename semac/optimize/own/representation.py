@@ -115,13 +115,17 @@ class Representation:
 
     def loop_uses(self, op: Any) -> list[Use]:
         pairs = zip(op.params, op.inits, strict=False)
-        given = [Use(init.var, MOVE, param) for param, init in pairs if self.is_held(init)]
+        given = [self.handed_to(param, init) for param, init in pairs if self.is_held(init)]
         sources = operands(op)[len(op.inits) :]
         return [*given, *(Use(source.var, self.lent) for source in sources if self.is_held(source))]  # type: ignore[union-attr]
+
+    def handed_to(self, param: Var, value: Any) -> Use:
+        """The use of a value that a parameter gets: one that may hold anything else shows it to whatever takes that."""
+        return Use(value.var, MOVE, param) if self.holds(param.type) else Use(value.var, ESCAPE)
 
     def call_uses(self, op: anf.Call) -> list[Use]:
         function = known_callee(op)
         if function is None:
             return self.each(op, {})
         pairs = zip(function.params, op.args, strict=True)
-        return [Use(arg.var, MOVE, param) for param, arg in pairs if self.is_held(arg)]  # type: ignore[union-attr]
+        return [self.handed_to(param, arg) for param, arg in pairs if self.is_held(arg)]

@@ -20,7 +20,7 @@ from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
 from semac.types.lattice import BOOL, LIST, NEVER, NIL, Type, atom, list_of
 
-READERS = {"null?": "blank", "empty?": "blank", "pair?": "is_filled", "car": "top", "first": "top", "cadr": "below_top",
+READERS = {"null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "car": "top", "first": "top", "cadr": "below_top",
            "caddr": "below_two", "length": "size", "count": "size"}  # fmt: skip
 KNOWN = {"list?": True, "nil?": False, "not": False}
 TAKES = {"last": "take_last", "top": "take_top"}
