@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "signatures"))
 
-from call_arguments import (  # noqa: E402
+from call_arguments import (
     ANY_TYPE,
     CHARS,
     COMPLEX,
