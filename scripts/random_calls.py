@@ -6,7 +6,7 @@
 Most arguments have the type that the builtin wants, some don't; many are edge cases (-0.0, NaN, empty, huge, nested,
 beyond ASCII), and sometimes the number of arguments is wrong. With --wrong mostly one argument is of a wrong type, and
 the builtin is called directly, as a value, through apply, map and foldl, or with the error caught and shown whole. The
-builtins are those that the table in signatures/call_arguments.txt has and those that `../shared/reference` says the oracle has.
+builtins are those of signatures/call_arguments.txt and those that `../shared/reference` says the oracle has.
 The oracle's `--fill` adds the reference's answers to such a file, and the conformance tool compares them with ours.
 """
 

@@ -20,8 +20,10 @@ from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
 from semac.types.lattice import BOOL, LIST, NEVER, NIL, Type, atom, list_of
 
-READERS = {"null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "car": "top", "first": "top", "cadr": "below_top",
-           "caddr": "below_two", "length": "size", "count": "size"}  # fmt: skip
+READERS = {
+    "null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "car": "top", "first": "top",
+    "cadr": "below_top", "caddr": "below_two", "length": "size", "count": "size",
+}  # fmt: skip
 KNOWN = {"list?": True, "nil?": False, "not": False}
 TAKES = {"last": "take_last", "top": "take_top"}
 RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leaves out
