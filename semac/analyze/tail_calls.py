@@ -14,14 +14,13 @@ from typing import Any
 from semac.ir import nodes as ir
 from semac.ir.nodes import Function, NamedLet, Var
 from semac.ir.unit import Unit
+from semac.types.signatures import signature_for
 
-# Builtins that call a function argument before they return and don't keep it: closures over loop variables are safe.
-IMMEDIATE = frozenset([
-    "map", "filter", "foldl", "foldr", "fold", "reduce", "for-each", "any", "every", "any?", "every?", "sort",
-    "sort-by", "flat-map", "map-indexed", "list/find", "list/reject", "list/group-by", "list/partition", "partition",
-    "list/take-while", "list/drop-while", "take-while", "drop-while", "file/fold-lines", "map/map-vals", "map/map-keys",
-    "map/filter", "map/update", "frequencies", "list/sum-by", "list/index-where", "list/count", "apply",
-])  # fmt: skip
+
+def takes_at_once(name: str, count: int, index: int) -> bool:
+    """Whether a builtin calls an argument before it returns and doesn't keep it, as its signature says."""
+    signature = signature_for(name, count)
+    return signature is not None and signature.param(index).mode == "now"
 
 
 def mark_tail_calls(unit: Unit) -> None:
@@ -72,8 +71,8 @@ class Tails:
             self.visit_named_let(node, tail, fn)
         elif kind is ir.CallBuiltin:
             node.tail = tail
-            for arg in node.args:
-                if node.name in IMMEDIATE and type(arg) is ir.Lambda:
+            for index, arg in enumerate(node.args):
+                if type(arg) is ir.Lambda and takes_at_once(node.name, len(node.args), index):
                     self.immediate.add(arg.function)
                 self.visit(arg, False, fn)
         elif kind is ir.Set:

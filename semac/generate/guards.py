@@ -69,13 +69,14 @@ class Operands:
         return [value if held is None else held for held, value in zip(self.held, self.values, strict=True)]
 
 
-Question = Callable[[Operands, tuple[int, ...]], ast.expr]
+Question = Callable[[Operands, tuple[int, ...]], ast.expr | None]  # None: there is nothing to ask
 
 
 def test(operands: Operands, guard: Guarded, loc: Loc) -> ast.expr:
     """The test of a guard."""
     operands.loc = loc
-    return boolop(ast.And(), [one(operands, kind, positions) for kind, positions in guard.tests], loc)
+    asked = [one(operands, kind, positions) for kind, positions in guard.tests]
+    return boolop(ast.And(), [question for question in asked if question is not None], loc)
 
 
 def fits(c: Context, op: Fits) -> ast.expr:
@@ -94,7 +95,7 @@ def fits(c: Context, op: Fits) -> ast.expr:
     return boolop(ast.And(), asked, loc)
 
 
-def one(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:
+def one(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr | None:
     question = QUESTIONS.get(kind)
     return question(operands, positions) if question is not None else is_type(operands, kind, positions)
 
@@ -173,7 +174,7 @@ def _low_index(part: str) -> Question:
     """`i >= 0`, where Python tests the rest (see `python_tests`): the operands are names, or held in names."""
     whole = _index(part, False)
 
-    def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr | None:
         sequence, index = positions
         if operands.c.repeats or operands.held[sequence] is None:
             return whole(operands, positions)
@@ -181,6 +182,23 @@ def _low_index(part: str) -> Question:
         return compare(operands.use(index), ast.GtE(), const(0, loc), loc)
 
     return asked
+
+
+def _rest_of_index(part: str) -> Question:
+    """Nothing for an index that isn't negative, where Python tests the rest and another test holds the sequence."""
+    whole = _index(part, True)
+
+    def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr | None:
+        if operands.c.repeats or not is_readable(operands.values[positions[1]]):
+            return whole(operands, positions)
+        return None
+
+    return asked
+
+
+def _not_nil(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    loc = operands.loc
+    return compare(operands.use(positions[0], "items"), ast.IsNot(), const(None, loc), loc)
 
 
 def _is_linked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
@@ -255,6 +273,9 @@ QUESTIONS: dict[str, Question] = {
     "natural_index": _index("", True),
     "array_index": _index("items", False),
     "natural_array_index": _index("items", True),
+    "not_nil": _not_nil,
+    "rest_of_index": _rest_of_index(""),
+    "rest_of_array_index": _rest_of_index("items"),
     "low_index": _low_index(""),
     "low_array_index": _low_index("items"),
     "python_index": _index("", True),

@@ -19,6 +19,12 @@ CONFIGURATIONS = {
     "text": {"is_text": True},
 }
 PROGRAMS = {
+    "a builtin gives a function back that it doesn't call": (
+        "(define (f) (let lp ((i 3) (acc '())) (if (= i 0) acc (lp (- i 1) (cons (foldl + (fn (b) i) '()) acc)))))"
+        "(define (g) (let lp ((i 3) (acc '())) (if (= i 0) acc (lp (- i 1) (append (apply list (fn () i) '()) acc)))))"
+        "(list (map (fn (h) (h 1)) (f)) (map (fn (h) (h)) (g)))",
+        "((1 2 3) (1 2 3))",
+    ),
     "whether a list is empty is asked before its rest is taken": (
         "(define (f s) (let l ((xs (list s s s)) (f #f)) (if (null? xs) f (l (cdr xs) (null? xs))))) (f 1)",
         "#f",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetArrayItem, SetItem
 from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
-from semac.types.lattice import ARRAY, BOOL, INT, LIST, NATURAL, STR, VECTOR, atom
+from semac.types.lattice import ARRAY, BOOL, INT, LIST, NATURAL, NIL, STR, VECTOR, Type, atom
 
 BOOL_TYPE = atom(BOOL)
 
@@ -50,6 +50,9 @@ def nth(op: CallBuiltin, place: Place) -> Op | None:
         return guarded(on_items, "item", *index_tests(on_items))
     if type_.only(ARRAY):
         return guarded(op, "array_item", *index_tests(op, "array_index"))
+    if type_.only(VECTOR | NIL) and type_.tags & VECTOR and index.type.only(INT) and place.ends:
+        kind = "rest_of_index" if index.type.only(NATURAL) else "low_index"
+        return guarded(op, "item", ("not_nil", (0,)), (kind, (0, 1)))
     if may_be(type_, VECTOR) and index.type.only(INT):
         return guarded(op, "item", ("tuple", (0,)), *index_tests(op))
     return None
@@ -59,6 +62,11 @@ def is_array_access(op: CallBuiltin, place: Place) -> bool:
     return place.guards and op.args[0].type.only(ARRAY) and may_be_index(op.args[1])
 
 
+def is_array_or_nil(type_: Type) -> bool:
+    """Whether a value is an array or nil, as an item of an array that was made with nil in all its places."""
+    return type_.only(ARRAY | NIL) and bool(type_.tags & ARRAY)
+
+
 @inlines("mutable-array/get")
 def array_get(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) not in (2, 3) or not place.guards or not may_be_index(op.args[1]):
@@ -66,6 +74,9 @@ def array_get(op: CallBuiltin, place: Place) -> Op | None:
     type_ = op.args[0].type
     if type_.only(ARRAY):
         return guarded(op, "array_item", *index_tests(op, "array_index", place.ends and len(op.args) == 2))
+    if is_array_or_nil(type_) and op.args[1].type.only(INT) and place.ends and len(op.args) == 2:
+        kind = "rest_of_array_index" if op.args[1].type.only(NATURAL) else "low_array_index"
+        return guarded(op, "array_item", ("not_nil", (0,)), (kind, (0, 1)))
     if may_be(type_, ARRAY) and op.args[1].type.only(INT):
         return guarded(op, "array_item", ("MutableArray", (0,)), *index_tests(op, "array_index"))
     return None
@@ -74,21 +85,33 @@ def array_get(op: CallBuiltin, place: Place) -> Op | None:
 @inlines("mutable-array/set!")
 def array_set(op: CallBuiltin, place: Place) -> Op | None:
     """`if 0 <= i < len(a.items): a.items[i] = v`; the value is the array."""
-    if len(op.args) != 3 or not is_array_access(op, place):
+    if len(op.args) != 3:
         return None
     array, index, value = op.args
+    or_nil = is_array_or_nil(array.type) and not array.type.only(ARRAY)
+    if or_nil and place.guards and place.ends and index.type.only(NATURAL):
+        test = place.bind(
+            python("not", place.bind(python("is_none", array), "is_nil", BOOL_TYPE)), "is_array", BOOL_TYPE
+        )
+        return set_if(op, place, test, SetArrayItem(array, index, value))
+    if not is_array_access(op, place):
+        return None
     if index.type.only(NATURAL) and place.ends:
         place.do(SetArrayItem(array, index, value))
         return Move(array if place.wanted else Lit(None))
     is_natural, is_int = index.type.only(NATURAL), index.type.only(INT)
-    then, otherwise = place.nested(), place.nested()
     if is_int and place.ends:
         test = place.bind(python("ge", index, Lit(0, atom(NATURAL))), "is_index", BOOL_TYPE)
-        then.do(SetArrayItem(array, index, value))
-    else:
-        kind = "is_natural_array_index" if is_natural else "is_array_index" if is_int else "is_int_array_index"
-        test = place.bind(python(kind, array, index), "is_index", BOOL_TYPE)
-        then.do(SetItem(then.bind(python("items", array), "items"), index, value))
+        return set_if(op, place, test, SetArrayItem(array, index, value))
+    kind = "is_natural_array_index" if is_natural else "is_array_index" if is_int else "is_int_array_index"
+    return set_if(op, place, place.bind(python(kind, array, index), "is_index", BOOL_TYPE), None)
+
+
+def set_if(op: CallBuiltin, place: Place, test: Expr, setting: Op | None) -> Op:
+    """Sets an item of an array where a test holds. setting: how; without, an index is there that was tested."""
+    array, index, value = op.args
+    then, otherwise = place.nested(), place.nested()
+    then.do(setting or SetItem(then.bind(python("items", array), "items"), index, value))
     failed = otherwise.bind(CallBuiltin(op.name, list(op.args), fixed=op.fixed), "array", op.type)
     result = array if place.wanted else Lit(None)
     return If(test, Block(then.before, Result(result)), Block(otherwise.before, Result(failed)))

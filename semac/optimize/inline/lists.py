@@ -7,16 +7,19 @@ anything but an exact `List` goes to the builtin.
 from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, Lit, Op, Python
-from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
+from semac.optimize.inline.table import Place, guarded, inlines, is_kind, may_be, python
 from semac.types.lattice import ARRAY, BYTES, DICT, LIST, STR, VECTOR, Type
 
-IS_LIST = ("List", (0,))
 LINKED = ("linked", (0,))
 SIZED = LIST | VECTOR | STR | DICT
 LENGTHS = {
     "length": SIZED | ARRAY | BYTES, "count": SIZED, "string-length": STR, "string/length": STR,
     "mutable-array/length": ARRAY,
 }  # fmt: skip
+
+
+def is_list(type_: Type) -> tuple[str, tuple[int, ...]]:
+    return is_kind(type_, LIST, "List")
 
 
 def asks(type_: Type, place: Place) -> bool:
@@ -35,7 +38,7 @@ def first(op: CallBuiltin, place: Place) -> Op | None:
         if type_.vec:
             return python("part", op.args[0], Lit(0))
         return guarded(op, "head", ("filled", (0,))) if place.guards else None
-    return guarded(op, "car", IS_LIST) if asks(type_, place) else None
+    return guarded(op, "car", is_list(type_)) if asks(type_, place) else None
 
 
 @inlines("cdr", "rest")
@@ -45,7 +48,7 @@ def rest(op: CallBuiltin, place: Place) -> Op | None:
     type_ = op.args[0].type
     if type_.only(LIST):
         return guarded(op, "next", LINKED) if place.guards else Python("cdr", op.args)
-    return guarded(op, "next", IS_LIST, LINKED) if asks(type_, place) else None
+    return guarded(op, "next", is_list(type_), LINKED) if asks(type_, place) else None
 
 
 @inlines("cadr")
@@ -57,7 +60,7 @@ def second(op: CallBuiltin, place: Place) -> Op | None:
         return python("part", op.args[0], Lit(1))
     if type_.only(LIST):
         return guarded(op, "second", LINKED)
-    return guarded(op, "second", IS_LIST, LINKED) if asks(type_, place) else None
+    return guarded(op, "second", is_list(type_), LINKED) if asks(type_, place) else None
 
 
 @inlines("cddr")
@@ -77,7 +80,7 @@ def is_null(op: CallBuiltin, place: Place) -> Op | None:
         return Python("empty", op.args)
     if type_.only(VECTOR):
         return None
-    return guarded(op, "empty", IS_LIST) if asks(type_, place) else None
+    return guarded(op, "empty", is_list(type_)) if asks(type_, place) else None
 
 
 @inlines("pair?")
@@ -87,7 +90,7 @@ def is_pair(op: CallBuiltin, place: Place) -> Op | None:
     type_ = op.args[0].type
     if type_.only(LIST):
         return Python("filled", op.args)
-    return guarded(op, "filled", IS_LIST) if asks(type_, place) else None
+    return guarded(op, "filled", is_list(type_)) if asks(type_, place) else None
 
 
 @inlines("empty?")
@@ -101,7 +104,7 @@ def is_empty(op: CallBuiltin, place: Place) -> Op | None:
         return Python("blank", op.args)
     if type_.only(DICT):
         return Python("map_blank", op.args)
-    return guarded(op, "empty", IS_LIST) if asks(type_, place) else None
+    return guarded(op, "empty", is_list(type_)) if asks(type_, place) else None
 
 
 @inlines("string/empty?")

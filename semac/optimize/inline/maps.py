@@ -6,13 +6,24 @@ whose entries are still to come is of a class that adds them first, whatever is 
 
 from __future__ import annotations
 
-from semac.anf.nodes import CallBuiltin, CallRuntime, Lit, Op, Python
+from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Op, Python
 from semac.ir.intrinsics import KEYWORD_GET
-from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, may_be, python
+from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
 from semac.optimize.keys import is_stored_as_is
-from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, STR, has_field
+from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field
 
-IS_MAP = ("Map", (0,))
+
+def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str) -> Op | None:
+    """A look-up behind a test that its operand is a map."""
+    type_ = op.args[0].type
+    if not place.guards or not may_be(type_, MAP):
+        return None
+    return guarded(op, fast, is_kind(type_, DICT, "Map"))
+
+
+def is_item(type_: Type, key: Expr) -> bool:
+    """Whether a map, where it is one, surely has a key."""
+    return type_.only(MAP | NIL) and type(key) is Lit and key.type.only(KEYWORD) and has_field(type_, key.value)
 
 
 @inlines("get", "hash-ref", "hashmap/get")
@@ -25,7 +36,7 @@ def get(op: CallBuiltin, place: Place) -> Op | None:
         if type_.only(MAP) and type(key) is Lit and key.type.only(KEYWORD) and has_field(type_, key.value):
             return python("map_item", *op.args[:2]) if type(op.args[-1]) is Lit else None
         return Python("map_get", op.args)
-    return guarded(op, "map_get", IS_MAP) if place.guards and may_be(type_, MAP) else None
+    return looked_up(op, place, "map_item" if len(op.args) == 2 and is_item(type_, op.args[1]) else "map_get")
 
 
 def keyword_get(op: CallRuntime, place: Place) -> Op | None:
@@ -35,7 +46,7 @@ def keyword_get(op: CallRuntime, place: Place) -> Op | None:
     if type_.only(DICT):
         is_there = type_.only(MAP) and type(key) is Lit and has_field(type_, key.value)
         return Python("map_item" if is_there else "map_get", op.args)
-    return guarded(op, "map_get", IS_MAP) if place.guards and may_be(type_, MAP) else None
+    return looked_up(op, place, "map_item" if is_item(type_, key) else "map_get")
 
 
 INLINE_RUNTIME[KEYWORD_GET] = keyword_get
@@ -54,4 +65,4 @@ def contains(op: CallBuiltin, place: Place) -> Op | None:
         return python("map_has", subject, key)
     if op.name != "contains?":
         return None
-    return guarded(op, "map_has", IS_MAP) if place.guards and may_be(subject.type, MAP) else None
+    return looked_up(op, place, "map_has")

@@ -12,7 +12,7 @@ from typing import Any
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Guarded, Let, Lit, Op, Python, Ref
 from semac.ir.nodes import Function, Var
-from semac.types.lattice import ANY, Type
+from semac.types.lattice import ANY, NIL, Type
 
 Inliner = Callable[["Any", "Place"], "Op | None"]
 INLINE: dict[str, Inliner] = {}
@@ -65,6 +65,11 @@ def guarded(op: CallBuiltin | CallRuntime, fast: str, *tests: tuple[str, tuple[i
     """The fast operation where the tests hold, else the call as it is."""
     slow = f"builtin:{op.name}" if type(op) is CallBuiltin else op.path  # type: ignore[union-attr]
     return Guarded(list(tests), op.args, fast, slow)
+
+
+def is_kind(type_: Type, tags: int, exact: str) -> tuple[str, tuple[int, ...]]:
+    """The test that operand 0, of a type, is of the tags: that it isn't nil where it can be nothing else."""
+    return ("not_nil", (0,)) if type_.only(tags | NIL) else (exact, (0,))
 
 
 def python(kind: str, *args: Expr) -> Python:
