@@ -8,6 +8,7 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac.anf.nodes import Lit
+from semac.types.depth import limited
 from semac.types.lattice import (
     BYTES,
     CHAR,
@@ -27,7 +28,6 @@ from semac.types.lattice import (
     atom,
     dict_of,
     join_all,
-    limited,
     list_of,
     row_of,
     shape_of,

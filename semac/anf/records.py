@@ -73,3 +73,7 @@ class RecordMember:
 
 class Site(Cell):
     """Where mutable arrays are made: what any array made there can hold."""
+
+
+class Node(Cell):
+    """What is known of the lists, vectors and maps that are parts of their own like: nodes of a tree, chains."""

@@ -26,6 +26,7 @@ NUMBER = REAL | RATIO
 FALSY = NIL | FALSE
 DICT = MAP | HASHMAP
 SEQUENCE = LIST | VECTOR
+CONTAINER = SEQUENCE | DICT
 WITH_FORM = LIST | VECTOR | DICT | CHAR  # kinds of values that can be represented in several ways
 MIXED = "mixed"  # the form of a union whose parts have several
 MAX_DEPTH = 4  # of containers in containers, before what is inside counts as unknown
@@ -51,8 +52,8 @@ class Type:
     """A type. Made by `make` alone, which keeps one object for equal types."""
 
     __slots__ = (
-        "arrays", "depth", "fns", "form", "is_local", "is_vague", "item", "joins", "key", "optional", "records", "refs",
-        "row", "shape", "tags", "value", "vec", "vitem",
+        "arrays", "depth", "fns", "form", "is_local", "is_vague", "item", "joins", "key", "nodes", "optional",
+        "records", "refs", "row", "shape", "tags", "value", "vec", "vitem",
     )  # fmt: skip
     tags: int
     item: Type  # of a list; NEVER where there is no list
@@ -66,6 +67,7 @@ class Type:
     optional: frozenset[Any]  # the keywords of the shape that the map may lack
     records: Members  # the record types
     fns: Members  # functions of the program, and names of builtins
+    nodes: frozenset[Any]  # of containers of which the rest says nothing: `Node`s of recursive types, and another type
     form: str  # how a value is represented: "" as the runtime has it
     refs: frozenset[Any]  # functions, arrays and types of records of the unit that can be reached through a value
     is_local: bool  # names something of a unit
@@ -138,12 +140,17 @@ def take_lost() -> set[Any]:
     return refs
 
 
+def lose(refs: Iterable[Any]) -> None:
+    """Notes functions and arrays that a new type can't tell any more."""
+    _lost.refs.update(refs)
+
+
 def _new(tags: int, depth: int = 0) -> Type:
     new = Type.__new__(Type)
     new.tags, new.depth, new.form, new.refs, new.joins = tags, depth, "", EMPTY, {}
     new.vec = new.shape = new.row = None
     new.arrays = new.records = new.fns = None
-    new.optional = EMPTY
+    new.optional = new.nodes = EMPTY
     new.is_local = new.is_vague = False
     return new
 
@@ -151,7 +158,7 @@ def _new(tags: int, depth: int = 0) -> Type:
 def _identity(type_: Type) -> tuple[Any, ...]:
     return (
         type_.tags, type_.item, type_.vec, type_.vitem, type_.arrays, type_.key, type_.value, type_.shape,
-        type_.records, type_.fns, type_.form, type_.row, type_.optional,
+        type_.records, type_.fns, type_.form, type_.row, type_.optional, type_.nodes,
     )  # fmt: skip
 
 
@@ -177,6 +184,7 @@ def make(
     form: str = "",
     row: tuple[Type, ...] | None = None,
     optional: frozenset[Any] = EMPTY,
+    nodes: frozenset[Any] = EMPTY,
 ) -> Type:
     """The type of these tags; what isn't given of a tag is unknown, what is given of an absent one is ignored."""
     if not tags:
@@ -204,14 +212,15 @@ def make(
     arrays = arrays if tags & ARRAY else EMPTY
     records = records if tags & RECORD else EMPTY
     fns = fns if tags & FN else EMPTY
-    identity = (tags, item, vec, vitem, arrays, key, value, shape, records, fns, form, row, optional)
+    nodes = nodes if tags & CONTAINER else EMPTY
+    identity = (tags, item, vec, vitem, arrays, key, value, shape, records, fns, form, row, optional, nodes)
     known = _tables.shared.get(identity) or _tables.local.get(identity)
     if known is not None:
         return known
     new = _new(tags)
     new.item, new.vec, new.vitem, new.arrays, new.row = item, vec, vitem, arrays, row
     new.key, new.value, new.shape, new.optional = key, value, shape, optional
-    new.records, new.fns, new.form = records, fns, form
+    new.records, new.fns, new.form, new.nodes = records, fns, form, nodes
     _describe(new)
     (_tables.local if new.is_local else _tables.shared)[identity] = new
     return new
@@ -236,7 +245,13 @@ def _describe(new: Type) -> None:
     inner = [new.item, new.vitem, new.key, new.value, *(new.row or ()), *(new.vec or ())]
     inner += (part for _, part in new.shape or ())
     new.depth = max((part.depth + 1 for part in inner if part is not ANY and part is not NEVER), default=0)
-    new.is_local = new.is_local or any(part.is_local for part in inner)
+    new.is_local = new.is_local or bool(new.nodes) or any(part.is_local for part in inner)
+    for node in new.nodes:
+        if type(node) is Type:
+            new.refs |= node.refs
+            new.depth = max(new.depth, node.depth)
+        else:
+            new.refs |= {node}
 
 
 def atom(tags: int) -> Type:
@@ -316,6 +331,16 @@ def _inner(a: Type, b: Type) -> Type:
 
 def _joined(a: Type, b: Type) -> Type:
     tags = a.tags | b.tags
+    nodes = _nodes(a, b) if a.nodes or b.nodes else EMPTY
+    if nodes or ((a.nodes or b.nodes) and a.tags & b.tags & CONTAINER):
+        return make(
+            tags,
+            arrays=_members(a.arrays, b.arrays),
+            records=_members(a.records, b.records),
+            fns=_members(a.fns, b.fns),
+            form=_form(a, b),
+            nodes=nodes,
+        )
     vec = a.vec if not b.tags & VECTOR else b.vec if not a.tags & VECTOR else _vectors(a.vec, b.vec)
     shape, optional = _shapes(a, b)
     return make(
@@ -346,6 +371,34 @@ def _members(a: Members, b: Members) -> Members:
         return None
     both = a | b
     return both if len(both) <= MAX_MEMBERS else None
+
+
+def _nodes(a: Type, b: Type) -> frozenset[Any]:
+    """The nodes of containers of either type; empty where one has containers of which nothing is known."""
+    if not a.tags & CONTAINER or not b.tags & CONTAINER:
+        return a.nodes or b.nodes
+    nodes: set[Any] = set()
+    structure = NEVER
+    for type_ in (a, b):
+        if not type_.nodes:
+            if not is_known(type_):
+                return EMPTY
+            structure = _inner(structure, restrict(type_, CONTAINER))
+        for node in type_.nodes:
+            if type(node) is Type:
+                structure = _inner(structure, node)
+            else:
+                nodes.add(node)
+    if structure is not NEVER:
+        nodes.add(structure)
+    return frozenset(nodes) if len(nodes) <= MAX_MEMBERS else EMPTY
+
+
+def is_known(type_: Type) -> bool:
+    """Whether something is known of what the lists, vectors and maps of a type hold."""
+    parts = [type_.item] if type_.tags & LIST else []
+    parts += [type_.vitem] if type_.tags & VECTOR and type_.vec is None else []
+    return ANY not in parts and not (type_.tags & DICT and type_.shape is None and type_.value is ANY)
 
 
 def _vectors(a: tuple[Type, ...] | None, b: tuple[Type, ...] | None) -> tuple[Type, ...] | None:
@@ -390,49 +443,13 @@ def restrict(type_: Type, tags: int) -> Type:
         return type_
     return make(
         kept, type_.item, type_.vec, type_.vitem, type_.arrays, type_.key, type_.value, type_.shape, type_.records,
-        type_.fns, type_.form, type_.row, type_.optional,
+        type_.fns, type_.form, type_.row, type_.optional, type_.nodes,
     )  # fmt: skip
 
 
 def includes(wide: Type, narrow: Type) -> bool:
     """Whether every value of the narrow type is of the wide one."""
     return wide is ANY or _inner(wide, narrow) is wide
-
-
-def limited(type_: Type, depth: int = MAX_DEPTH) -> Type:
-    """The type with nothing known below a depth, so that types can't grow for ever."""
-    if type_.depth <= depth:
-        return type_
-    new = _limited(type_, depth)
-    if type_.refs:
-        _lost.refs |= type_.refs - new.refs
-    return new
-
-
-def _limited(type_: Type, depth: int) -> Type:
-    if type_.depth <= depth or type_ is ANY:
-        return type_
-    if depth == 0:
-        return atom(type_.tags)
-
-    def inner(part: Type) -> Type:
-        return _limited(part, depth - 1)
-
-    return make(
-        type_.tags,
-        inner(type_.item),
-        None if type_.vec is None else tuple(map(inner, type_.vec)),
-        inner(type_.vitem),
-        type_.arrays,
-        inner(type_.key),
-        inner(type_.value),
-        None if type_.shape is None else tuple((key, inner(part)) for key, part in type_.shape),
-        type_.records,
-        type_.fns,
-        type_.form,
-        None if type_.row is None else tuple(map(inner, type_.row)),
-        type_.optional,
-    )
 
 
 def field(type_: Type, key: Any, default: Type) -> Type:
@@ -479,4 +496,4 @@ def show(type_: Type) -> str:
             parts.append("fn{" + " ".join(sorted(str(getattr(f, "name", f)) for f in type_.fns)) + "}")
         else:
             parts.append(name)
-    return ("|".join(parts) or "never") + (f"@{type_.form}" if type_.form else "")
+    return ("|".join(parts) or "never") + (f"@{type_.form}" if type_.form else "") + ("*" if type_.nodes else "")

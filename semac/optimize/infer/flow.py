@@ -21,6 +21,7 @@ from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
+from semac.optimize.infer.recursive import bounded, unfolded
 from semac.optimize.infer.solver import Solver
 from semac.types.lattice import (
     ANY,
@@ -45,7 +46,6 @@ from semac.types.lattice import (
     dict_of,
     function_of,
     join,
-    limited,
     list_of,
     make,
     restrict,
@@ -155,11 +155,11 @@ class Flow:
         if not var.name and var.readers is None:  # it has one definition, which has been visited
             type_: Type = var.type
             return type_
-        return self.solver.read(var)
+        return unfolded(self.solver, self.solver.read(var))
 
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
-        type_ = limited(OPS[type(op)](self, op))
+        type_ = unfolded(self.solver, bounded(self.solver, op, OPS[type(op)](self, op)))
         if not self.tells_signs:
             type_ = of_any_sign(type_)
         op.type = type_
@@ -207,6 +207,7 @@ class Flow:
 
     def apply(self, head: Type, args: list[Type], op: Op | None = None) -> Type:
         """The type of a call of a value of a type."""
+        args = [unfolded(self.solver, arg) for arg in args]
         result = NEVER
         if head.fns is None or head.tags & OTHER:
             for arg in args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from semac.anf.nodes import MapPattern, Pattern, SequencePattern, VarPattern
+from semac.optimize.infer.recursive import unfolded
 from semac.optimize.infer.solver import Solver
 from semac.types.lattice import (
     ALL,
@@ -31,6 +32,7 @@ def bind(solver: Solver, pattern: Pattern, type_: Type) -> None:
     elif type(pattern) is SequencePattern:
         bind_sequence(solver, pattern, type_)
     elif type(pattern) is MapPattern:
+        type_ = unfolded(solver, type_)
         pattern.fits = type_.only(DICT)
         for key, part, _ in pattern.entries:
             bind(solver, part, entry(solver, type_, key))
@@ -44,6 +46,7 @@ def taken(pattern: Pattern) -> int:
 
 
 def bind_sequence(solver: Solver, pattern: SequencePattern, type_: Type) -> None:
+    type_ = unfolded(solver, type_)
     whole, type_ = type_, restrict(type_, taken(pattern))
     vec = type_.vec if type_.only(VECTOR) else type_.row if type_.only(LIST) else None
     is_known = vec is not None and len(vec) == len(pattern.parts) and pattern.rest is None

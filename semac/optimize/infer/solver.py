@@ -14,14 +14,16 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from semac.anf.records import Cell, RecordMember, RecordType, Site
+from semac.anf.nodes import Op
+from semac.anf.records import Cell, Node, RecordMember, RecordType, Site
 from semac.anf.walk import all_blocks, bound
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit
-from semac.types.lattice import ANY, NEVER, Type, join, limited, list_of, take_lost
+from semac.types.depth import limited
+from semac.types.lattice import ANY, NEVER, Type, join, list_of, take_lost
 
 Holder = Any  # Var, Function, Cell or Site: has `type` and `readers`
-GROWTHS = 12  # changes of one holder before what it holds is widened level by level
+GROWTHS = 20  # changes of one holder before what it holds is widened level by level
 
 
 class Solver:
@@ -36,6 +38,8 @@ class Solver:
         self.queued: set[Any] = set()
         self.current: Any = None  # the block or function that is being visited
         self.growths: dict[Holder, int] = {}
+        self.folding: set[Op] = set()  # operations that make values of recursive types
+        self.nodes: dict[Any, Node] = {}  # by operation and kind of container
         self.made: set[Function] = set()  # functions whose making has been visited
         self.opening: list[Any] | None = None  # what is left to open, while something is
         self.start()
@@ -110,7 +114,7 @@ class Solver:
             holder.type = new
             for reader in holder.readers or ():
                 self.enqueue(reader)
-        if type_.refs and type(holder) is Cell and holder.is_open:
+        if type_.refs and type(holder) in (Cell, Node) and holder.is_open:
             self.escape(type_)
 
     # Escapes
@@ -142,6 +146,8 @@ class Solver:
             if not ref.is_open:
                 ref.is_open = True
                 self.grow(ref, ANY)
+        elif type(ref) is Node:
+            self.show(ref)
         elif type(ref) is RecordMember:
             if ref.role == "constructor":
                 for cell in ref.record.fields.values():
