@@ -385,3 +385,9 @@ def test_ctrl_c_while_the_program_ends(tmp_path: Path) -> None:
     program.write_text('(py/import "often") (try (http/get "http://127.0.0.1:9") (catch e (println "refused")))')
     done = subprocess.run([sys.executable, "-m", "semac.cli.entry", str(program)], capture_output=True, text=True)
     assert (done.stdout, done.stderr, done.returncode) == ("refused\n", "", -signal.SIGINT)
+
+
+def test_functions_that_a_builtin_does_not_call_stay_the_programs_own() -> None:
+    program = "(define (id x) x) (await 1) (list (foldl (fn (a b) (await b)) id '()) (apply list id '()) "
+    value, _ = run(program + "(= id (foldr (fn (a b) (await b)) id '())))")
+    assert value == "(<native-fn id> (<native-fn id>) #t)"

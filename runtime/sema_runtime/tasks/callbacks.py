@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# Builtins that keep or hand on other functions than their first argument: those are the program's own.
+CALLING_THE_FIRST = frozenset(("apply", "foldl", "foldr"))
+
+
 def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> Any:
     """The result of a builtin. is_inline: whether the reference's machine runs it inline."""
     queue = scheduler()
@@ -28,7 +32,9 @@ def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> A
     queue.natives += 1
     CALLING.add(queue)
     try:
-        return native(*[callbacks.begin(arg) if is_program_function(arg) else arg for arg in args])
+        called = args[:1] if native.__name__ in CALLING_THE_FIRST else args
+        begun = [callbacks.begin(arg) if is_program_function(arg) else arg for arg in called]
+        return native(*begun, *args[len(called) :])
     finally:
         queue.natives -= 1
         if not queue.natives:
