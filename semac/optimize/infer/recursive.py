@@ -27,15 +27,26 @@ def bounded(solver: Solver, op: Op, type_: Type) -> Type:
     return limited(type_)
 
 
+def like_of(part: Any, wholes: tuple[Type, ...]) -> Type | None:
+    """The first of the types around a part that it is like."""
+    return next((whole for whole in wholes if type(part) is Type and is_like(part, whole)), None)
+
+
 def is_like(part: Type, whole: Type) -> bool:
     """Whether a part can be of the same node: a vector as long, a map with a keyword of the same name."""
     kinds = part.tags & whole.tags & CONTAINER
-    if kinds & VECTOR and not part.nodes and length(part) != length(whole):
+    if kinds & VECTOR and length(part) != length(whole):
         kinds &= ~VECTOR
-    if kinds & DICT and part.shape is not None and whole.shape is not None:
-        names = {key for key, _ in whole.shape}
-        kinds &= ~DICT if all(key not in names for key, _ in part.shape) else kinds
+    if kinds & DICT and not is_same_kind_of_map(part, whole):
+        kinds &= ~DICT
     return bool(kinds)
+
+
+def is_same_kind_of_map(part: Type, whole: Type) -> bool:
+    if part.shape is None or whole.shape is None:
+        return part.shape is whole.shape
+    names = {key for key, _ in whole.shape}
+    return any(key in names for key, _ in part.shape)
 
 
 def length(type_: Type) -> int:
@@ -49,14 +60,14 @@ def folded(solver: Solver, op: Op, type_: Type, wholes: tuple[Type, ...]) -> Typ
     def part(type_: Type) -> Type:
         if not type_.tags & CONTAINER or (not type_.depth and not type_.nodes):
             return type_
-        whole = next((whole for whole in wholes if is_like(type_, whole)), None)
-        if whole is None:
+        like = {other: like_of(other, wholes) for other in type_.nodes or {restrict(type_, CONTAINER)}}
+        if not type_.nodes and None in like.values():
             return folded(solver, op, type_, (*wholes, type_))
         others: set[Any] = set()
-        for other in type_.nodes or {restrict(type_, CONTAINER)}:
+        for other, whole in like.items():
             if type(other) is Type:
-                node = node_of(solver, op, whole)
-                solver.fill(node, folded(solver, op, other, wholes))
+                node = node_of(solver, op, whole or other)
+                solver.fill(node, folded(solver, op, other, (*wholes, other) if whole is None else wholes))
                 others.add(node)
             else:
                 others.add(other)
@@ -68,7 +79,7 @@ def folded(solver: Solver, op: Op, type_: Type, wholes: tuple[Type, ...]) -> Typ
 
 def node_of(solver: Solver, op: Op, whole: Type) -> Node:
     """The node of an operation for parts that are like a type."""
-    key = (op, whole.tags & CONTAINER, length(whole))
+    key = (op, whole.tags & CONTAINER, length(whole), whole.shape is None)
     node = solver.nodes.get(key)
     if node is None:
         node = solver.nodes[key] = Node()
