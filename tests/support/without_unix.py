@@ -39,7 +39,10 @@ SIGNAL_CALLS = [
     "pause",
 ]  # fmt: skip
 MODULES = {"fcntl", "resource", "termios", "tty", "pty", "pwd", "grp", "posix", "curses", "readline", "syslog"}
-OTHERS = ("uvicorn", "ipykernel.kernelapp", "jupyter_client", "pygls.lsp.server", "pytest", "prompt_toolkit.shortcuts")
+OTHERS = (
+    "uvicorn", "ipykernel.kernelapp", "jupyter_client", "mcp.server", "pygls.lsp.server", "pytest",
+    "prompt_toolkit.shortcuts",
+)  # fmt: skip
 PACKAGES = ("sema_runtime", "semac")
 
 
