@@ -23,6 +23,10 @@ PATHS_HELP = "Directories that file operations may touch; also denies shell, pro
 ALLOW_HELP = "Capabilities to allow in spite of --allowed-paths: shell, process or both, comma-separated."
 
 
+# What gets the click command and its arguments in place of a run, while a shell asks what can follow.
+instead_of_running: Callable[[click.Command, list[str]], None] | None = None
+
+
 def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds --sandbox, --allowed-paths and --allow to a command, for `set_up`."""
     command = click.option("--allow", metavar="CAPS", help=ALLOW_HELP)(command)
@@ -57,6 +61,9 @@ def standalone(command: click.Command, args: list[str], script: Sequence[str] = 
     The command's name is everything that users type, such as `sema workflow run`. script: arguments after `--`.
     """
     name = command.name or ""
+    if instead_of_running is not None:
+        instead_of_running(command, args)
+        return 0
     try:
         with command.make_context(name, args, obj=script) as context:  # `main` would end the process at a closed pipe
             result = command.invoke(context)

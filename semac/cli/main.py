@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "box": ("semac.cli.box", "Run programs that nobody trusts, in hardened processes."),
     "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
     "check": ("semac.cli.check", "Report errors of programs without running them."),
+    "completions": ("semac.cli.completions.command", "Print or install what a shell completes at Tab."),
     "compile": ("semac.cli.compile", "Compile programs to Python modules."),
     "doc": ("semac.docs.lookup", "Show or search the documentation of builtins and special forms."),
     "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
@@ -34,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("build", "completions", "dap", "disasm", "pkg", "update", "web")  # the reference's
+NOT_YET = ("build", "dap", "disasm", "pkg", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}
@@ -134,7 +135,7 @@ def shows_only(name: str, args: list[str]) -> bool:
 
 
 def _listing() -> str:
-    return "\n".join(f"  {name:<10} {COMMANDS[name][1]}" for name in sorted(COMMANDS))
+    return "\n".join(f"  {name:<11} {COMMANDS[name][1]}" for name in sorted(COMMANDS))
 
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:

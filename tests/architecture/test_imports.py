@@ -29,6 +29,8 @@ THIRD_PARTY = {
     "semac/cli/box_agents/suite.py": {"click"},
     "semac/cli/box_agents/trace.py": {"click"},
     "semac/cli/cassette.py": {"click"},
+    "semac/cli/completions/candidates.py": {"click"},
+    "semac/cli/completions/command.py": {"click"},
     "semac/cli/main.py": {"click"},
     "semac/cli/ast.py": {"click"},
     "semac/cli/common.py": {"click"},

@@ -1,0 +1,1 @@
+"""`sema completions`: what shells offer at Tab."""
