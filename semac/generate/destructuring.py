@@ -56,6 +56,8 @@ def known_shape(c: Context, op: Destructure) -> bool:
         if not all(type(part) in (VarPattern, AnyPattern) for _, part, _ in pattern.entries):
             return False
         keys = [key.value for key in value.items[0::2]]  # type: ignore[union-attr]
+        if not {key for key, _, _ in pattern.entries} >= set(keys):
+            return False  # a value that nobody takes is computed all the same
         entries = dict(zip(keys, c.exprs(value.items[1::2]), strict=True))
         loc = c.loc(op)
         for key, part, _ in pattern.entries:

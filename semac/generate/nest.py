@@ -196,7 +196,7 @@ class Nest:
             if type(value) is Ref and value.var in places:
                 if not fold:
                     self.flush_to(places[value.var], all_of_it=True)
-                    return self.take(values, [True] * len(values))
+                    return self.take(values, may_fold)
                 wanted.append(places[value.var])
         if wanted and not self.is_order_kept(wanted):
             self.flush_to(len(self.pending) - 1)

@@ -25,6 +25,21 @@ PROGRAMS = {
         "(list (map (fn (h) (h 1)) (f)) (map (fn (h) (h)) (g)))",
         "((1 2 3) (1 2 3))",
     ),
+    "the values of a map are computed, whichever of them a pattern takes": (
+        "(define log '()) (define (note x) (set! log (cons x log)) x)"
+        "(let (({:j y :k x} {:y (note 1) :k (note 2)})) (list x y log))",
+        "(2 nil (1 2))",
+    ),
+    "an index that is computed, of an array that is made": (
+        "(define (f a) (mutable-array/set! (mutable-array/push! (mutable-array/new) 1) ((fn (x) 1) 1) 1) 1)"
+        "(try (f 1) (catch e (:message e)))",
+        '"mutable-array/set!: index 1 out of bounds (length 1)"',
+    ),
+    "what an operator has refused by then stays an error of that operator": (
+        "(define (f a) ((- a) (assoc {:left (* a 0.5)} :x 1)))"
+        "(list (try (f 0) (catch e (:message e))) (try (f [-0.0 -1]) (catch e (list (:type e) (:message e)))))",
+        '("not callable: 0 (int)" (:type-error "expected number, got vector"))',
+    ),
     "whether a list is empty is asked before its rest is taken": (
         "(define (f s) (let l ((xs (list s s s)) (f #f)) (if (null? xs) f (l (cdr xs) (null? xs))))) (f 1)",
         "#f",

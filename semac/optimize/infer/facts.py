@@ -10,7 +10,6 @@ from semac.anf.records import RecordMember, RecordType
 from semac.ir.nodes import Var
 from semac.optimize.infer import signs
 from semac.optimize.infer.fits import fitted, left_by
-from semac.optimize.infer.instantiate import fitting
 from semac.types.lattice import (
     BOOL,
     CHAR,
@@ -36,7 +35,6 @@ from semac.types.lattice import (
     make,
     restrict,
 )
-from semac.types.signatures import signature_for
 
 if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
@@ -122,15 +120,6 @@ class Facts:
             return
         if kept is not type_:
             self.note(var, kept)
-
-    def returned(self, op: CallBuiltin) -> None:
-        """A call has returned: what it raises for, its arguments aren't."""
-        signature = signature_for(op.name, len(op.args))
-        if signature is None:
-            return
-        for arg, fit in zip(op.args, fitting(signature, [arg.type for arg in op.args]), strict=True):
-            if type(arg) is Ref and fit is not arg.type:
-                self.narrow(arg.var, fit.tags)
 
     def assume(self, test: Expr, outcome: bool) -> None:
         """The value of a test is true, or false."""

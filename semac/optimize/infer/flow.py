@@ -241,7 +241,6 @@ class Flow:
             subject = op.args[0]
             op.filled = type(subject) is Ref and subject.var in self.facts.filled
         result = builtin_result(self, op, args)
-        self.facts.returned(op)
         if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
             self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
         if op.name in INDEXED and len(op.args) > 1 and type(op.args[1]) is Ref and args[0].only(SEQUENCE | ARRAY | STR):
