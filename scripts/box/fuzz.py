@@ -34,7 +34,7 @@ from sema_runtime.values.maps import Map
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST_BYTES = 1 << 20
-LIMITS = Limits(wall_ms=1000)
+LIMITS = Limits(wall_ms=300)
 PIECES = [
     "(", ")", "[", "]", "{", "}", "'", "`", ",", '"', "#(", ":k", "x", "1", "1e308", "99999999999999999999", "nil",
     "(fn", "(let", "(loop", "(define", "(try", "(catch", "e", "(map", "(str", "(eval", "(read", "(apply", "(tool/act",
@@ -65,7 +65,8 @@ def mutated(random_: random.Random, texts: list[str]) -> str:
             other = random_.choice(texts)
             text = text[:at] + other[random_.randrange(len(other)) :]
         elif change == 3:
-            text = f"(let loop ((i 0)) {text} (loop (+ i 1)))"
+            most = 200 if random_.random() < 0.95 else 10**9
+            text = f"(let loop ((i 0)) {text} (if (< i {most}) (loop (+ i 1))))"
         else:
             text = "(" * random_.randrange(60) + text
     return text if random_.random() < 0.9 else " ".join(random_.choices(PIECES, k=random_.randrange(1, 60)))

@@ -21,6 +21,7 @@ from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree
 from semac.box.discovery import Discovery
 from semac.box.guards import Bits
+from semac.box.memory import ABSENT, summary
 from semac.box.profile import advice
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, entry, verdict
 from semac.ir.unit import Unit
@@ -116,6 +117,7 @@ class Runner:
         self.granted: frozenset[str] = frozenset()
         self.calls = 0
         self.is_running = False
+        self.defines: set[str] = set()  # the globals that the program defines or sets
         for status in ("return", "fail"):
             self.session.bind(status, completing(status))
         self.tools: dict[str, str] = {}
@@ -147,7 +149,13 @@ class Runner:
         finally:
             output.sink = output.error_sink = None
         duration = round((time.perf_counter() - started) * 1000, 3)
+        if answer["status"] in ("value", "return") and self.defines:
+            answer["defined"] = summary(self.defines, self.value_of)
         return {**answer, "prints": list(prints), "duration_ms": duration}
+
+    def value_of(self, name: str) -> Any:
+        """The value of a global; ABSENT where it has none."""
+        return self.session.globals.get(self.session.shared.global_name(name), ABSENT)
 
     def grant(self, request: dict[str, Any]) -> None:
         for name, value in request["data"].items():
@@ -159,10 +167,12 @@ class Runner:
 
     def evaluate(self, source: str, limits: dict[str, int]) -> Any:
         self.is_running = False
+        self.defines = set()
         size = len(source.encode("utf-8", "surrogatepass"))
         if size > limits["source_bytes"]:
             raise Ended(over("source_exceeded", "source_bytes", limits["source_bytes"], "send a shorter program"))
         unit = self.session.compile(source, FILE, "program")
+        self.defines = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.is_running = True
         return self.session.execute(unit, drain=False)
 

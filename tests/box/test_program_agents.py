@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -106,3 +107,47 @@ def test_what_a_program_prints_can_not_end_its_mark() -> None:
     assert text.count("</output>") == 1
     with pytest.raises(NoProgram):
         program_in("```python\nprint(1)\n```")
+
+
+# Streams
+
+
+def test_a_stream_has_the_answers_and_then_the_run(pool: Pool) -> None:
+    playing(block("(define x 2)"), block("(return (+ x 3))"))
+    stream = agent(pool).stream("?")
+    assert "".join(stream).count("```sema") == 2
+    assert stream.result.value == 5 and [turn.program for turn in stream.result.turns] == [
+        "(define x 2)",
+        "(return (+ x 3))",
+    ]
+
+
+def test_a_stream_leaves_the_loop_free_while_a_tool_works(pool: Pool) -> None:
+    """The tool waits for what the loop does meanwhile."""
+    went_on = threading.Event()
+
+    def wait() -> bool:
+        """Waits."""
+        return went_on.wait(20)
+
+    async def stream() -> Any:
+        playing(block("(return (tool/wait))"))
+        made = ai.ProgramAgent(pool=pool, tools=[wait]).stream("?")
+        asyncio.get_running_loop().call_later(0.05, went_on.set)
+        async for _ in made:
+            pass
+        return made.result.value
+
+    assert asyncio.run(stream()) is True
+
+
+def test_a_stream_that_is_left_asks_no_more(pool: Pool) -> None:
+    asked = playing(block("1"), block("2"))
+
+    async def first() -> None:
+        async with ai.ProgramAgent(pool=pool).stream("?") as stream:
+            async for _ in stream:
+                break
+
+    asyncio.run(first())
+    assert len(asked) == 1

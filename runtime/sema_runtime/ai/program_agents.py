@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from sema_runtime.ai.agents import BaseAgent
 from sema_runtime.ai.options import Observed, ToolEvent, sema_options
+from sema_runtime.ai.streams import Stream, SyncStream
 from sema_runtime.box import Limits, Outcome, Pool
 from sema_runtime.box.agent.definition import ProgramAgent, Spending
 from sema_runtime.box.agent.history import ProgramRun as ProgramRun
 from sema_runtime.box.agent.history import ProgramTurn as ProgramTurn
 from sema_runtime.box.agent.run import Asking
-from sema_runtime.box.toolbox import grants
+from sema_runtime.box.toolbox import Grant, grants
 
 if TYPE_CHECKING:
     from sema_runtime.box.agent.trace import Trace
@@ -130,6 +132,10 @@ class BaseProgramAgent:
             if opened is not None and opened is not trace:
                 opened.close()
 
+    def _streamed(self, question: str, options: ProgramRunOptions) -> Callable[[Callable[[str], None]], ProgramRun]:
+        """The work of a stream of the run."""
+        return lambda push: self._run(question, {**options, "on_text": push})
+
     def _replayed(self, path: Path) -> ProgramRun:
         from sema_runtime.box.agent.recording import read, recordings, replayed
 
@@ -153,6 +159,11 @@ class SyncProgramAgent(BaseProgramAgent):
         """Asks until a program returns, fails for good, or there are no turns left. Raises LlmError of calls. Options:
         history, on_text, on_tool_call, trace, tags, metadata, conversation_id, session_id, user_id."""
         return self._run(question, options)
+
+    def stream(self, question: str, **options: Unpack[ProgramRunOptions]) -> SyncStream[ProgramRun]:
+        """Streams the answers of a run, programs included; the stream's result is the run. Leaving the loop ends it.
+        Options as in `run`, without on_text."""
+        return SyncStream(self._streamed(question, options))
 
     def replay(self, path: Path) -> ProgramRun:
         """The recorded run of a trace once more, without a model: also with other instructions or limits. Raises
@@ -181,6 +192,14 @@ class AsyncProgramAgent(BaseProgramAgent):
 
         return await asyncio.to_thread(self._run, question, options)
 
+    def stream(self, question: str, **options: Unpack[ProgramRunOptions]) -> Stream[ProgramRun]:
+        """Streams the answers of a run, programs included: `async for piece in agent.stream("...")`; the stream's
+        result is the run. Leaving the loop ends it. Options as in `run`, without on_text."""
+        threaded = replace(self._value, grants={name: in_thread(grant) for name, grant in self._value.grants.items()})
+        agent = copy(self)
+        object.__setattr__(agent, "_value", threaded)
+        return Stream(agent._streamed(question, options))
+
     async def replay(self, path: Path) -> ProgramRun:
         """The recorded run of a trace once more, without a model: also with other instructions or limits. Raises
         SemaError where a program does what the recording doesn't have."""
@@ -200,3 +219,18 @@ class AsyncProgramAgent(BaseProgramAgent):
         import asyncio
 
         return await asyncio.to_thread(self._ran, path, data)
+
+
+def in_thread(grant: Grant) -> Grant:
+    """A tool that runs in a thread while the task that calls it waits: one that blocks doesn't hold up the loop."""
+    made = copy(grant)
+
+    def call(arguments: dict[str, Any]) -> Any:
+        import asyncio
+
+        from sema_runtime.tasks import suspend
+
+        return suspend(asyncio.to_thread(grant.call, arguments))
+
+    made.call = call
+    return made

@@ -120,6 +120,9 @@ class Turn:
         prints, duration = answer.get("prints"), answer.get("duration_ms")
         if type(prints) is not list or not all(type(text) is str for text in prints):
             raise Died()
+        defined = answer.get("defined", {})
+        if type(defined) is not dict or not all(type(text) is str for text in defined.values()):
+            raise Died()
         return Outcome(
             status,
             value,
@@ -130,6 +133,7 @@ class Turn:
             line=place_of(answer.get("line")),
             column=place_of(answer.get("column")),
             prints=prints,
+            defined=defined,
             tool_calls=self.calls,
             duration_ms=float(duration) if isinstance(duration, int | float) else 0.0,
             encoded=answer.get("value"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +19,21 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--diff", "other", type=click.Path(exists=True, dir_okay=False), help="Another trace: what differs.")
 @click.option("--chrome", type=click.Path(dir_okay=False), help="Write a Chrome trace, for Perfetto, to a file.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False), help="Write a page to a file: programs, calls, memory, turn by turn."
+)
+@click.option("--open", "open_it", is_flag=True, help="Show that page in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the runs as JSON, or the differences with --diff.")
-def trace(file: str, other: str | None, chrome: str | None, as_json: bool) -> int:
+def trace(file: str, other: str | None, chrome: str | None, html: str | None, open_it: bool, as_json: bool) -> int:
     """Show what a recorded agent did: its programs, calls of tools, what was printed, what it cost.
 
-    With --diff the status is 1 when the runs differ.
+    With --diff the status is 1 when the runs differ; with --html, too, the page has both beside each other.
+
+    \b
+    Examples:
+      sema box trace run.jsonl
+      sema box trace run.jsonl --open
+      sema box trace run.jsonl --diff other.jsonl --html both.html
     """
     from sema_runtime.box.agent.recording import chrome as as_chrome
     from sema_runtime.box.agent.recording import differences, read, recordings
@@ -31,8 +43,12 @@ def trace(file: str, other: str | None, chrome: str | None, as_json: bool) -> in
     if chrome is not None:
         Path(chrome).write_text(json.dumps(as_chrome(events)), encoding="utf-8")
         return 0
-    if other is not None:
-        lines = differences(found[0], recordings(read(other))[0])
+    second = recordings(read(other))[0] if other is not None else None
+    lines = differences(found[0], second) if second is not None else []
+    if html is not None or open_it:
+        write_page(html, found, second, lines, open_it)
+        return 1 if lines else 0
+    if second is not None:
         print(json.dumps(lines) if as_json else "\n".join(lines) or "no differences")
         return 1 if lines else 0
     if as_json:
@@ -43,6 +59,26 @@ def trace(file: str, other: str | None, chrome: str | None, as_json: bool) -> in
             print()
         show(recording)
     return 0
+
+
+def write_page(
+    path: str | None, found: list[Recording], second: Recording | None, differences: list[str], open_it: bool
+) -> None:
+    """Writes the page of a trace, or of two, to a file for its owner alone; by default to one that only lives on where
+    the system keeps such files."""
+    from sema_runtime.support.private_files import owned
+    from semac.cli.box_agents.page import comparison, page
+
+    if path is None:
+        descriptor, path = tempfile.mkstemp(prefix="sema-trace-", suffix=".html")
+        os.close(descriptor)
+    with open(path, "w", encoding="utf-8", errors="replace", opener=owned) as file:
+        file.write(page(found) if second is None else comparison(found[0], second, differences))
+    print(f"wrote {path}")
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(Path(path).resolve().as_uri())
 
 
 def show(recording: Recording) -> None:

@@ -38,7 +38,7 @@ def coloured_lines(text: str) -> list[Pieces]:
 def _style(token: re.Match[str], text: str) -> str:
     kind = token.lastgroup or ""
     if kind == "name":
-        is_head = text[: token.start()].endswith("(")
+        is_head = text.startswith("(", token.start() - 1)
         return "class:form" if is_head and token.group() in FORMS else ""
     return STYLES.get(kind, f"class:{kind}")
 

@@ -130,6 +130,25 @@ def test_details_of_an_agent_and_a_checkpoint(page: Page, viewer: Viewer) -> Non
     assert page.run("document.querySelector('#details').hidden")
 
 
+def test_a_program_of_an_agent_is_in_colours(page: Page, viewer: Viewer) -> None:
+    source = f'; {NASTY}\n(define x {{:k "a\nb"}})\n(return x)'
+    run = Segment("boxed", "boxed", phases=["Work"])
+    run.open_phase("Work")
+    asked = run.start("analyst", "?")
+    run.tool(asked, "run_program", json.dumps({"program": source}))
+    run.finish(asked, 5)
+    written(viewer.root, "boxed", run)
+    opened(page, viewer, "boxed")
+    page.until("document.querySelectorAll('#tree .agent').length === 1")
+    page.click("#tree .agent")
+    page.until("document.querySelectorAll('#details ol.program').length === 1")
+    lines = "JSON.stringify([...document.querySelectorAll('ol.program li')].map((line) => line.textContent))"
+    assert "\n".join(json.loads(page.run(lines))) == source
+    for kind, text in [("comment", f"; {NASTY}"), ("form", "define"), ("keyword", ":k"), ("string", '"a')]:
+        assert page.run(f"document.querySelector('.p-{kind}').textContent") == text
+    assert not page.run("window.broken")
+
+
 def test_live(page: Page, viewer: Viewer) -> None:
     lines = review().lines
     folder = written(viewer.root, "a", review(until="running"))

@@ -94,7 +94,7 @@ class RunTrace:
     def write(self, event: str, **fields: Any) -> None:
         if self.trace is not None:
             at = round((time.monotonic() - self.started) * 1000, 3)
-            kept = {name: value for name, value in fields.items() if value is not None and value != []}
+            kept = {name: value for name, value in fields.items() if value is not None and value != [] and value != {}}
             self.trace.write(event, {"run": self.name, "at_ms": at, **kept})
 
     def begun(self, agent: ProgramAgent, question: str, system: str, grants: Mapping[str, Grant]) -> None:
@@ -147,6 +147,7 @@ class RunTrace:
             line=outcome.line,
             column=outcome.column,
             prints=outcome.prints,
+            defined=outcome.defined,
             dur_ms=outcome.duration_ms,
         )
 

@@ -1,6 +1,7 @@
 // The panel at the right: one agent, checkpoint, phase, event or file.
 
 import { patch } from "./patch.js";
+import { program } from "./program.js";
 import { $, DASH, cost, costTitle, duration, el, get, glyph, moment, plural, runPath, say, tokens, tone } from "./format.js";
 
 export class Details {
@@ -81,7 +82,7 @@ export class Details {
     ]);
     const calls = agent.calls.map((call) => el("details", { "data-key": call.event },
       el("summary", {}, el("span", { class: "mono" }, call.name ?? "?"), call.done ? el("span", { class: "done" }, "answered") : null),
-      call.args && call.args !== "gated" ? el("pre", {}, call.args) : el("p", { class: "soft" }, "Arguments aren't in the journal.")));
+      call.args && call.args !== "gated" ? (call.name === "run_program" ? program(call.args) : el("pre", {}, call.args)) : el("p", { class: "soft" }, "Arguments aren't in the journal.")));
     const failed = agent.status === "failed";
     const waits = agent.status === "running" ? "Still running." : "Nothing in the journal.";
     return this.frame(agent.id, agent.status, list,
