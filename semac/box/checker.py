@@ -82,18 +82,31 @@ class Unsafe(Exception):
     """The Python of a program has what no program needs: a mistake of the compiler."""
 
 
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """All nodes of a tree, the tree itself first."""
+    nodes = [tree]
+    for node in nodes:  # which grows meanwhile
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                nodes += [part for part in value if isinstance(part, ast.AST)]
+            elif isinstance(value, ast.AST):
+                nodes.append(value)
+    return nodes
+
+
 def check_tree(
-    tree: ast.Module,
+    nodes: list[ast.AST],
     imports: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     atoms: AbstractSet[str] = frozenset(),
 ) -> None:
-    """Raises Unsafe. imports: names that the session binds to things of the runtime, each with module and attribute.
-    atoms: those that it binds to keywords, symbols and characters."""
+    """Raises Unsafe. nodes: of the tree (`nodes_of`). imports: names that the session binds to things of the runtime,
+    each with module and attribute. atoms: those that it binds to keywords, symbols and characters."""
     for module, name in imports.values():
         check_imported(module, [name])
-    own = defined(tree) | imports.keys()
-    fields = slots(tree)
-    for node in ast.walk(tree):
+    own = defined(nodes) | imports.keys()
+    fields = slots(nodes)
+    for node in nodes:
         kind = type(node).__name__
         if kind not in NODES:
             raise Unsafe(f"a node {kind}")
@@ -122,10 +135,10 @@ def check_decorators(decorators: list[ast.expr], imports: Mapping[str, tuple[str
             raise Unsafe("a decorator")
 
 
-def defined(tree: ast.Module) -> frozenset[str]:
+def defined(nodes: list[ast.AST]) -> frozenset[str]:
     """The names that the module itself binds."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -141,12 +154,12 @@ def defined(tree: ast.Module) -> frozenset[str]:
     return frozenset(names)
 
 
-def slots(tree: ast.Module) -> frozenset[str]:
+def slots(nodes: list[ast.AST]) -> frozenset[str]:
     """The fields of the classes that the module defines."""
     fields: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef):
-            for part in ast.walk(node):
+            for part in nodes_of(node):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.isidentifier():
                     fields.add(part.value)
     return frozenset(fields)

@@ -18,7 +18,7 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import pretty
 from semac import pipeline
 from semac.box.admission import Refused, admit
-from semac.box.checker import Unsafe, check_tree
+from semac.box.checker import Unsafe, check_tree, nodes_of
 from semac.box.discovery import Discovery
 from semac.box.guards import Bits
 from semac.box.memory import ABSENT, summary
@@ -280,15 +280,12 @@ def catchable() -> Any:
     return Exception
 
 
-class Handlers(ast.NodeTransformer):
+def ask_first(nodes: list[ast.AST]) -> None:
     """Has each handler of a program ask `catchable` first."""
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
-        self.generic_visit(node)
-        if isinstance(node.type, ast.Name) and node.type.id == "Exception":
+    for node in nodes:
+        if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name) and node.type.id == "Exception":
             node.type = ast.copy_location(ast.Call(ast.Name(CATCHABLE, ast.Load()), [], []), node.type)
             ast.fix_missing_locations(node.type)
-        return node
 
 
 def guard_compiler(runner: Runner) -> None:
@@ -303,8 +300,9 @@ def guard_compiler(runner: Runner) -> None:
     def check_code(tree: ast.Module) -> None:
         imports.update(runner.session.shared.imports)
         atoms.update(name for name, value in runner.session.shared.atoms.items() if type(value) in ATOMS)
-        check_tree(tree, imports, atoms)
-        Handlers().visit(tree)
+        nodes = nodes_of(tree)
+        check_tree(nodes, imports, atoms)
+        ask_first(nodes)
 
     pipeline.CHECKS.units.append(check_unit)
     pipeline.CHECKS.trees.append(check_code)
@@ -317,13 +315,18 @@ class Nowhere(io.TextIOBase):
         return len(text)
 
 
-def serve(descriptor: int) -> NoReturn:
+def prepared() -> Runner:
+    """The runner of this process, whose compiler checks what it makes."""
+    runner = Runner(_pipe)
+    guard_compiler(runner)
+    return runner
+
+
+def serve(runner: Runner, descriptor: int) -> NoReturn:
     """Answers requests until the pipe closes."""
     _pipe.descriptor = descriptor
     sys.stdin = None
     sys.stdout = sys.stderr = Nowhere()
-    runner = Runner(_pipe)
-    guard_compiler(runner)
     _pipe.write({"ready": True})
     while (request := _pipe.read()) is not None:
         answer = runner.run(request)

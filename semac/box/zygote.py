@@ -14,9 +14,10 @@ import signal
 import socket
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 from sema_runtime.box import seccomp
-from sema_runtime.box.hardening import PIPE, address_space, harden
+from sema_runtime.box.hardening import PIPE, address_space, harden, system_library
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.probe import layers
 from sema_runtime.values.digits import MOST_DIGITS
@@ -111,6 +112,9 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     filter_ = seccomp.program() if "seccomp" in available else b""
+    system_library()  # loaded before the first worker needs it
+    runner = worker.prepared()
+    taken = address_space()
     gc.collect()
     gc.freeze()
     control.sendall(json.dumps({"layers": sorted(available)}).encode() + b"\n")
@@ -120,19 +124,26 @@ def main() -> None:
             os._exit(0)
         child = os.fork()
         if not child:
-            start(json.loads(message), descriptors[0], available, filter_)
+            start(json.loads(message), descriptors[0], available, filter_, taken, runner)
         for descriptor in descriptors:
             os.close(descriptor)
         control.sendall(child.to_bytes(4, "big"))
 
 
-def start(order: dict[str, int], descriptor: int, available: frozenset[str], filter_: bytes) -> None:
-    """Becomes a worker."""
+def start(
+    order: dict[str, int],
+    descriptor: int,
+    available: frozenset[str],
+    filter_: bytes,
+    taken: int,
+    runner: worker.Runner,
+) -> NoReturn:
+    """Becomes a worker. taken: bytes of address space that this process has."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        memory = address_space() + (order["memory_mb"] << 20)
+        memory = taken + (order["memory_mb"] << 20)
         harden(descriptor, memory, order["cpu_seconds"], available, filter_)
-        worker.serve(PIPE)
+        worker.serve(runner, PIPE)
     except BaseException:
         os._exit(70)
 

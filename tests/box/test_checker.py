@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from semac.box.checker import Unsafe, check_tree
+from semac.box.checker import Unsafe, check_tree, nodes_of
 
 REFUSED = [
     "import os",
@@ -50,12 +50,12 @@ ADMITTED = [
 @pytest.mark.parametrize("text", REFUSED)
 def test_it_refuses(text: str) -> None:
     with pytest.raises(Unsafe):
-        check_tree(folded(text))
+        check_tree(nodes_of(folded(text)))
 
 
 @pytest.mark.parametrize("text", ADMITTED)
 def test_it_admits_what_programs_are_made_of(text: str) -> None:
-    check_tree(ast.parse(text))
+    check_tree(nodes_of(ast.parse(text)))
 
 
 def folded(text: str) -> ast.Module:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import cache
 
 PIPE = 2  # the descriptor that is left: native libraries write their last words there
 NOBODY = 65534
@@ -24,7 +25,7 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = system_library()
     libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     limit("AS", memory)
@@ -45,6 +46,14 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
         from sema_runtime.box import seccomp
 
         seccomp.restrict(filter_)
+
+
+@cache
+def system_library() -> ctypes.CDLL:
+    """The C library, with `prctl` and `syscall` looked up."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl and libc.syscall
+    return libc
 
 
 def keep_only(pipe: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from sema_runtime.box.calls import Calls, Quota, Refused, Reply, Results
@@ -73,7 +72,7 @@ class Turn:
             "source": self.source,
             "data": mentioned,
             "tools": {name: tool.line() for name, tool in sorted(self.tools.items())},
-            "limits": asdict(self.limits),
+            "limits": vars(self.limits),
         }
 
     def answer(self, worker: Worker, deadline: float) -> dict[str, Any]:
