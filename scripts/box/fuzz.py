@@ -89,7 +89,11 @@ def value(random_: random.Random, depth: int = 4) -> Any:
 
 
 def frame(random_: random.Random) -> bytes:
-    message = {"status": random_.choice(["value", "call", "error", "x", 1]), "value": Encoder().encode(value(random_))}
+    encoded = Encoder().encode(value(random_))
+    message = {"status": random_.choice(["value", "error", "x", 1]), "value": encoded}
+    if random_.random() < 0.3:
+        name = random_.choice(["add", "no", 1])
+        message = {"call": random_.choice([1, "1", None, 10**30]), "asked": [[name, encoded]]}
     data = bytearray(to_frame(message))
     for _ in range(random_.randrange(5)):
         at = random_.randrange(len(data))

@@ -48,6 +48,15 @@ OTHER_IMPORTS = {  # modules of which only some things are admitted
         "math_log10", "math_log2", "math_map_range", "math_radians_to_degrees", "math_round_to", "math_sinh",
         "math_tan", "math_tanh", "sin",
     },
+    "sema_runtime.lib.tasks.channels": {
+        "channel_close", "channel_count", "channel_is_closed", "channel_is_empty", "channel_is_full", "channel_new",
+        "channel_recv", "channel_send", "channel_try_recv", "fanout_tagged", "is_channel", "prefill_sem", "stages",
+    },
+    "sema_runtime.lib.tasks.concurrency": {
+        "async_all", "async_await", "async_cancel", "async_is_cancelled", "async_is_pending", "async_is_promise",
+        "async_is_rejected", "async_is_resolved", "async_race", "async_race_owned", "async_rejected", "async_resolved",
+        "async_run", "async_spawn", "await_", "owned_all", "spawn_apply", "spawn_thunks",
+    },
     "sema_runtime.lib.text.crypto": {"base64_decode", "base64_encode", "hash_hmac_sha256", "hash_md5", "hash_sha256"},
     "sema_runtime.lib.text.diff": {"diff_apply", "diff_hunks", "diff_parse", "diff_stat", "diff_unified"},
     "sema_runtime.lib.time.datetime": {"time_add", "time_date_parts", "time_diff", "time_format", "time_parse"},

@@ -48,6 +48,11 @@ NAMES = frozenset((
     "base64/encode", "base64/decode", "hash/sha256", "hash/md5", "hash/hmac-sha256",
     "diff/unified", "diff/parse", "diff/stat", "diff/hunks", "diff/apply",
     "time/add", "time/date-parts", "time/diff", "time/format", "time/parse",
+    "async/spawn", "async/await", "async/run", "async/all", "async/race", "async/resolved", "async/rejected",
+    "async/cancel", "async/cancelled?", "async/pending?", "async/resolved?", "async/rejected?", "async/promise?",
+    "channel/new", "channel/send", "channel/recv", "channel/try-recv", "channel/close", "channel/closed?",
+    "channel/count", "channel/empty?", "channel/full?", "channel?", "__prefill-sem", "__fanout-tagged", "__stages",
+    "__spawn-apply", "__spawn-thunks", "__owned-all", "async/race-owned",
 ))  # fmt: skip
 BUILTINS = frozenset(
     name for name, entry in INDEX.items() if name in NAMES or (entry[0] in MODULES and name not in MODULES[entry[0]])
@@ -57,7 +62,8 @@ RUNTIME = frozenset((
     "sema_runtime.lib.collections.lists", "sema_runtime.lib.language.multimethods", "sema_runtime.values.lists",
     "sema_runtime.values.lookup", "sema_runtime.values.matching", "sema_runtime.values.multiple",
     "sema_runtime.values.parameters", "sema_runtime.values.promises", "sema_runtime.values.records",
-    "sema_runtime.tasks.callbacks",
+    "sema_runtime.tasks.callbacks", "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency",
+    "sema_runtime.conditions.describe",
 ))  # fmt: skip
 OWN = ("return", "fail", "dir", "apropos", "doc")  # what the box adds to the language
 

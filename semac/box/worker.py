@@ -23,6 +23,7 @@ from semac.box.discovery import Discovery
 from semac.box.guards import Bits
 from semac.box.memory import ABSENT, summary
 from semac.box.profile import advice
+from semac.box.tasks import Asked, Tasks, use
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, entry, verdict
 from semac.ir.unit import Unit
 from semac.session import Session
@@ -116,6 +117,7 @@ class Runner:
         self.session = Session(FILE)
         self.granted: frozenset[str] = frozenset()
         self.calls = 0
+        self.tasks = self.new_tasks(0)
         self.is_running = False
         self.defines: set[str] = set()  # the globals that the program defines or sets
         for status in ("return", "fail"):
@@ -174,7 +176,11 @@ class Runner:
         unit = self.session.compile(source, FILE, "program")
         self.defines = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.is_running = True
-        return self.session.execute(unit, drain=False)
+        self.tasks = self.new_tasks(limits["tasks"])
+        use(self.tasks)
+        value = self.session.execute(unit, drain=False)
+        self.tasks.finish()
+        return value
 
     def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
         try:
@@ -199,16 +205,11 @@ class Runner:
         """The function that a program calls as `tool/NAME`: with one map, or with keys and values."""
 
         def call(*args: Any) -> Any:
-            assert self.pipe is not None
-            self.calls += 1
             try:
                 encoded = [Encoder().encode(arg) for arg in args]
             except TooLarge as problem:
                 raise SemaError(f"tool/{name}: {problem.message}") from None
-            self.pipe.write({"call": self.calls, "name": name, "args": encoded})
-            reply = self.pipe.read()
-            if reply is None or reply.get("call") != self.calls:
-                os._exit(1)  # the host is gone, or speaks of something else
+            reply = self.tasks.ask(name, encoded)
             if "ended" in reply:
                 raise Ended(reply["ended"])
             if "error" in reply:
@@ -217,6 +218,25 @@ class Runner:
 
         call.__sema_name__ = f"tool/{name}"  # type: ignore[attr-defined]
         return call
+
+    def new_tasks(self, most: int) -> Tasks:
+        """For one program. most: unfinished tasks."""
+
+        def too_many() -> NoReturn:
+            raise Ended(over("tasks_exceeded", "tasks", most, "start fewer at a time, for instance by async/pool-map"))
+
+        return Tasks(self.exchange, give_up, most, too_many)
+
+    def exchange(self, asked: list[Asked]) -> list[dict[str, Any]]:
+        """What the host replies to calls of tools."""
+        assert self.pipe is not None
+        self.calls += 1
+        self.pipe.write({"call": self.calls, "asked": asked})
+        answer = self.pipe.read()
+        if answer is None or answer.get("call") != self.calls:
+            os._exit(1)  # the host is gone, or speaks of something else
+        replies: list[dict[str, Any]] = answer["replies"]
+        return replies
 
 
 def completing(status: str) -> Any:

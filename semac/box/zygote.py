@@ -37,6 +37,7 @@ LOADED = (
 )  # fmt: skip
 EXTRA = (
     "sema_runtime.lib.time.datetime", "sema_runtime.lib.text.crypto", "sema_runtime.lib.text.diff",
+    "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency", "sema_runtime.tasks.callbacks",
     "sema_runtime.lib.language.control", "sema_runtime.lib.language.multimethods", "sema_runtime.values.promises",
     "unicodedata", "difflib", "decimal", "fractions", "statistics", "random", "textwrap", "csv", "tomllib", "datetime",
     "calendar", "zoneinfo", "_strptime", "hashlib", "hmac", "base64", "string", "bisect", "heapq", "itertools",
@@ -56,7 +57,7 @@ WARM_UP = (
     "(nosuch 1 2)", "(+ 1", "(car)", "(\"x\" 1)", "(/ 1 0)", "(nth [1] 5)", "(throw {:a 1})", "(return 5)", "(f 1 2 3",
     "(let ((x 1) (y)) x)", "(string-append 1 2)", "(file/read \"x\")", "(delay 1)", "(force (delay 1))", "(/ 1 3)",
     "(define (deep n) (+ 1 (deep n))) (deep 1)", "(list/sum '(1 2)) (sort-by first '((2) (1)))",
-    "(string->number \"1/2\")",
+    "(string->number \"1/2\")", "(async/pool-map (fn (x) (* x 2)) (list 1 2) 2)", "(await (async (car 5)))",
 )  # fmt: skip
 
 

@@ -89,6 +89,7 @@ OUTPUT_CAPTURE = {
     "semac/cli/eval/worker.py",
     "semac/box/worker.py",
     "semac/box/guards.py",
+    "semac/box/tasks.py",
 }  # they collect what programs print, or stand in front of builtins
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
 DEPENDENCIES = {  # of single builtins: loaded when one of those is called

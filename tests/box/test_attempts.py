@@ -232,8 +232,9 @@ END = {"status": "value", "value": 1, "text": "1", "prints": [], "duration_ms": 
 @pytest.mark.parametrize(
     "message",
     [
-        {"call": 1, "name": "other", "args": []}, {"call": 1, "name": ["add"], "args": []}, {"call": 1, "name": None},
-        {"call": 1, "name": "add", "args": {"a": 1}}, {"status": "forged", "value": 1}, {}, {**END, "prints": [1]},
+        {"call": 1, "asked": [["other", []]]}, {"call": 1, "asked": [[["add"], []]]}, {"call": 1, "asked": None},
+        {"call": 1, "asked": [["add", {"a": 1}]]}, {"call": 1, "asked": []}, {"call": 1, "asked": [["add"]]}, {"call": 1},
+        {"call": 1, "asked": [["add", []], 5]}, {"status": "forged", "value": 1}, {}, {**END, "prints": [1]},
         {**END, "prints": "x"}, {**END, "value": {"l": 5}}, {**END, "value": {"x": 1}}, {**END, "value": {"i": "zz"}},
         {**END, "value": {"a": 1, "b": 2}}, {**END, "value": {"m": [1]}}, b"\0\0\0\2[]", b"\0\0\0\4null", b"\xff" * 8,
     ],
@@ -259,14 +260,14 @@ def test_a_call_after_the_deadline_runs_nothing(accomplice: Accomplice) -> None:
         time.sleep(0.3)
         return 1
 
-    accomplice.says(*({"call": number, "name": "slow", "args": []} for number in range(5)))
+    accomplice.says(*({"call": number, "asked": [["slow", []]]} for number in range(5)))
     turn = Turn("1", {}, grants({"slow": slow}), Limits(wall_ms=200))
     assert turn.run(accomplice.worker, bool).reason == "timeout"
     assert len(calls) == 1
 
 
 def test_calls_are_counted_by_the_host(accomplice: Accomplice) -> None:  # T25
-    accomplice.says(*({"call": number, "name": "one", "args": []} for number in range(9)), END)
+    accomplice.says(*({"call": number, "asked": [["one", []]]} for number in range(9)), END)
     turn = Turn("1", {}, grants({"one": lambda: 1}), Limits(tool_calls=3))
     turn.run(accomplice.worker, bool)
     assert len(turn.calls) == 3

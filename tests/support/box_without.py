@@ -60,7 +60,7 @@ def harm(kind: str) -> Any:
 
 def forge() -> None:
     """Calls of tools that nobody granted, and an outcome with things that no program has."""
-    os.write(PIPE, worker.to_frame({"call": 10**30, "name": "__import__", "args": [{"x": "os"}]}))
+    os.write(PIPE, worker.to_frame({"call": 10**30, "asked": [["__import__", [{"x": "os"}]]]}))
 
 
 def pollute() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import signal
 import subprocess
 import sys
@@ -391,3 +392,14 @@ def test_functions_that_a_builtin_does_not_call_stay_the_programs_own() -> None:
     program = "(define (id x) x) (await 1) (list (foldl (fn (a b) (await b)) id '()) (apply list id '()) "
     value, _ = run(program + "(= id (foldr (fn (a b) (await b)) id '())))")
     assert value == "(<native-fn id> (<native-fn id>) #t)"
+
+
+def test_tasks_that_each_start_the_next_leave_nothing_in_memory() -> None:
+    from sema_runtime.tasks.waiting import Task
+
+    source = (
+        "(define n 0) (define (next) (set! n (+ n 1)) (when (< n 2000) (async (next)))) (async (next)) (async/run) n"
+    )
+    assert run(source) == ("2000", [])
+    gc.collect()
+    assert sum(isinstance(thing, Task) for thing in gc.get_objects()) < 10

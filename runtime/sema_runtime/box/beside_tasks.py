@@ -9,8 +9,9 @@ import signal
 import sys
 from contextlib import suppress
 from copy import copy
+from functools import partial
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
 
 from sema_runtime.values.errors import SemaError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from sema_runtime.box.pool import Session
     from sema_runtime.box.toolbox import Grant
 
+Answers = SimpleQueue[tuple[Any, Exception | None]]
 JOIN_SECONDS = 2.0  # for a thread whose process was killed
 
 
@@ -42,7 +44,7 @@ class Beside:
     def __init__(self, session: Session, source: str) -> None:
         self.session = session
         self.source = source
-        self.results: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
+        self.results: Answers = SimpleQueue()
         self.thread = Thread(target=self.work, daemon=True)
         self.loop: Any = None
         self.messages: Any = None  # of the thread: (what, content)
@@ -50,6 +52,7 @@ class Beside:
     def run(self) -> Outcome:
         """In the task: calls tools until the program has ended."""
         from sema_runtime.tasks import suspend
+        from sema_runtime.tasks.scheduler import scheduler
 
         try:
             while True:
@@ -58,7 +61,11 @@ class Beside:
                     return content  # type: ignore[no-any-return]
                 if what == "raised":
                     raise content
-                self.results.put(self.called(*content))
+                grant, arguments, answers = content
+                if answers is self.results:
+                    answers.put(self.called(grant, arguments))
+                else:  # one of several: another task, beside the others
+                    scheduler().spawn(partial(self.answer, grant, arguments, answers))
         except BaseException:
             self.stop()
             raise
@@ -76,6 +83,13 @@ class Beside:
             return grant.call(arguments), None
         except Exception as problem:
             return None, problem
+
+    def answer(self, grant: Grant, arguments: dict[str, Any], answers: Answers) -> None:
+        answer: tuple[Any, Exception | None] = (None, SemaError("the task that asked was cancelled"))
+        try:
+            answer = self.called(grant, arguments)
+        finally:
+            answers.put(answer)
 
     def stop(self) -> None:
         """Ends the program, and waits for its thread."""
@@ -105,8 +119,9 @@ class Beside:
         made = copy(grant)
 
         def call(arguments: dict[str, Any]) -> Any:
-            self.tell("call", (grant, arguments))
-            value, problem = self.results.get()
+            answers = self.results if current_thread() is self.thread else SimpleQueue()
+            self.tell("call", (grant, arguments, answers))
+            value, problem = answers.get()
             if problem is not None:
                 raise problem
             return value

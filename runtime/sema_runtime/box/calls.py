@@ -7,6 +7,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 from sema_runtime.box.codec import Encoder, TooLarge, for_python
@@ -16,6 +18,9 @@ from sema_runtime.values.errors import SemaError
 
 KEPT_RESULTS = 256  # of a session's read tools; the oldest go first
 Reply = dict[str, Any]
+Record = dict[str, Any]  # of a call, in Outcome.tool_calls
+Asked = tuple[Grant, list[Any]]
+MOST_AT_ONCE = 8  # tools
 
 
 class Refused(Exception):
@@ -72,25 +77,68 @@ class Calls:
         self.made: list[dict[str, Any]] = []
         self.counts: Counter[str] = Counter()
 
-    def reply(self, name: Any, args: Any) -> Reply:
-        """What a call gives: {"result"}, {"error", "kind"?}, or {"ended"} where a limit ends the program.
-
-        Raises Refused."""
-        tool = self.tools.get(name) if type(name) is str else None
-        if tool is None or type(args) is not list:
+    def asked(self, calls: Any) -> list[Asked]:
+        """The calls of a message, each a tool and its arguments. Raises Refused for what no worker writes."""
+        if type(calls) is not list or not calls:
             raise Refused()
+        known = []
+        for call in calls:
+            if type(call) is not list or len(call) != 2 or type(call[0]) is not str or type(call[1]) is not list:
+                raise Refused()
+            name, args = call
+            if name not in self.tools:
+                raise Refused()
+            known.append((self.tools[name], args))
+        return known
+
+    def replies(self, asked: list[Asked]) -> list[Reply]:
+        """What calls give that were made at the same time, each {"result"}, {"error", "kind"?}, or {"ended"} where a
+        limit ends the program. Several run at once, in threads, but those whose grant says otherwise; a read tool that
+        is asked the same twice runs once."""
+        replies: list[Reply | None] = [self.admitted(tool) for tool, _ in asked]
+        records: list[Record] = [
+            {"name": tool.name, "args": {}, "error": None, "effect": tool.effect, "kept": False} for tool, _ in asked
+        ]
+        allowed = [number for number, reply in enumerate(replies) if reply is None]
+        at_once = self.at_once(asked, allowed) if len(allowed) > 1 else []
+
+        def call(number: int) -> None:
+            replies[number] = self.timed(*asked[number], records[number])
+
+        if len(at_once) > 1:
+            with ThreadPoolExecutor(min(len(at_once), MOST_AT_ONCE)) as threads:
+                contexts = [copy_context() for _ in at_once]
+                list(threads.map(lambda context, number: context.run(call, number), contexts, at_once))
+        for number in allowed:
+            if "duration_ms" not in records[number]:
+                call(number)
+        self.made += [record for record in records if "duration_ms" in record]
+        return [reply for reply in replies if reply is not None]
+
+    def at_once(self, asked: list[Asked], allowed: list[int]) -> list[int]:
+        """Those of the allowed calls that may run in threads: the first of equal ones."""
+        first: dict[str, int] = {}
+        for number in allowed:
+            tool, args = asked[number]
+            if tool.parallel:
+                first.setdefault(json.dumps([tool.name, args]), number)
+        return list(first.values())
+
+    def admitted(self, tool: Grant) -> Reply | None:
+        """Counts a call; the end of the program where a limit doesn't allow it."""
         spent = self.spent(tool)
-        if spent is not None:
-            return {"ended": {"status": "error", "reason": "tool_calls_exceeded",
-                              "message": f"{spent[0]} exceeded; nothing that the program defined was kept",
-                              "hint": f"ask for more with each call; {spent[1]}"}}  # fmt: skip
-        self.counts[tool.name] += 1
+        if spent is None:
+            self.counts[tool.name] += 1
+            return None
+        return {"ended": {"status": "error", "reason": "tool_calls_exceeded",
+                          "message": f"{spent[0]} exceeded; nothing that the program defined was kept",
+                          "hint": f"ask for more with each call; {spent[1]}"}}  # fmt: skip
+
+    def timed(self, tool: Grant, args: list[Any], record: Record) -> Reply:
         started = time.monotonic()
-        call: dict[str, Any] = {"name": tool.name, "args": {}, "error": None, "effect": tool.effect, "kept": False}
-        reply = self.called(tool, args, call)
-        call["error"] = reply.get("error")
-        call["duration_ms"] = round((time.monotonic() - started) * 1000, 3)
-        self.made.append(call)
+        reply = self.called(tool, args, record)
+        record["error"] = reply.get("error")
+        record["duration_ms"] = round((time.monotonic() - started) * 1000, 3)
         return reply
 
     def spent(self, tool: Grant) -> tuple[str, str] | None:
@@ -106,7 +154,7 @@ class Calls:
         shared = self.quota.take(tool.name) if self.quota is not None else None
         return (shared, "the host can raise its Quota") if shared else None
 
-    def called(self, tool: Grant, args: list[Any], call: dict[str, Any]) -> Reply:
+    def called(self, tool: Grant, args: list[Any], call: Record) -> Reply:
         """Calls a tool, unless a read tool has been asked the same before. Sets args and kept of the record."""
         try:
             size, most = len(json.dumps(args)), self.limits.tool_argument_bytes

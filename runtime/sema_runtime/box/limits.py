@@ -18,6 +18,7 @@ CEILINGS = {
     "result_bytes": 16_000_000,
     "data_bytes": 64_000_000,
     "integer_bits": 16_000_000,
+    "tasks": 100_000,
     "tool_calls": 100_000,
     "tool_calls_each": 100_000,
     "tool_argument_bytes": 4_000_000,
@@ -28,9 +29,10 @@ CEILINGS = {
 @dataclass(frozen=True)
 class Limits:
     """wall_ms: from the moment a program is handed to its process, compilation included. memory_mb: beyond what an idle
-    process uses. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers
-    and shifts make; products are bounded by time and memory. tool_calls: in total; tool_calls_each: of each
-    tool that has no number of its own. tool_argument_bytes, tool_result_bytes: of one call, encoded."""
+    process uses. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers and shifts
+    make; products are bounded by time and memory. tasks: unfinished ones at the same time. tool_calls: in total;
+    tool_calls_each: of each tool that has no number of its own. tool_argument_bytes, tool_result_bytes: of one call,
+    encoded."""
 
     wall_ms: int = 5_000
     memory_mb: int = 256
@@ -40,6 +42,7 @@ class Limits:
     result_bytes: int = 1_000_000
     data_bytes: int = 4_000_000
     integer_bits: int = 1_000_000
+    tasks: int = 1_000
     tool_calls: int = 256
     tool_calls_each: int = 128
     tool_argument_bytes: int = 262_144

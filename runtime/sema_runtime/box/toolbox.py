@@ -27,6 +27,7 @@ class ToolGrant:
 
     effect: "read" changes nothing, so that a session asks it once for equal arguments, unless cached is False; "write"
     has effects, which are named when a program fails after them; None: nobody knows. calls: most calls in one program.
+    parallel: whether tasks of a program may have it called in several threads at once; False: in the caller's thread.
     Raises SemaError for another effect or number.
     """
 
@@ -34,6 +35,7 @@ class ToolGrant:
     effect: str | None = None
     calls: int | None = None
     cached: bool = True
+    parallel: bool = True
 
     def __post_init__(self) -> None:
         if self.effect not in EFFECTS:
@@ -43,12 +45,13 @@ class ToolGrant:
 
 
 class Grant:
-    """One tool. call: takes the named arguments. description: for models, "" for none. effect, calls, cached: as in
-    ToolGrant. untimed: its time doesn't count as the program's. tool: what it was made of, where that is known."""
+    """One tool. call: takes the named arguments. description: for models, "" for none. effect, calls, cached, parallel:
+    as in ToolGrant. untimed: its time isn't the program's. tool: what it was made of, where that is known."""
 
     effect: str | None = None
     calls: int | None = None
     cached = True
+    parallel = True
     untimed = False
     tool: Tool | None = None
 
@@ -90,7 +93,7 @@ def grant(name: str, tool: Any) -> Grant:
         return tool
     if isinstance(tool, ToolGrant):
         made = grant(name, tool.tool)
-        made.effect, made.calls, made.cached = tool.effect, tool.calls, tool.cached
+        made.effect, made.calls, made.cached, made.parallel = tool.effect, tool.calls, tool.cached, tool.parallel
         return made
     if isinstance(tool, Tool):
         return of_tool(name, tool)

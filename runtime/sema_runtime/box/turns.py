@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sema_runtime.box.calls import Calls, Quota, Refused, Reply, Results
+from sema_runtime.box.calls import Asked, Calls, Quota, Refused, Reply, Results
 from sema_runtime.box.codec import for_python
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome
@@ -83,29 +83,26 @@ class Turn:
             message = worker.receive(deadline, most)
             if "call" not in message:
                 return message
-            asked = time.monotonic()
-            reply = self.reply(message)
-            if self.is_untimed(message.get("name")):
-                deadline += time.monotonic() - asked
-            worker.send({**reply, "call": message["call"]}, deadline)
-
-    def is_untimed(self, name: Any) -> bool:
-        """Whether the time of a tool is not the program's."""
-        return type(name) is str and name in self.tools and self.tools[name].untimed
-
-    def reply(self, message: dict[str, Any]) -> dict[str, Any]:
-        """What a tool says to a call."""
-        if self.replay is None:
+            begun = time.monotonic()
             try:
-                reply = self.broker.reply(message.get("name"), message.get("args"))
+                asked = self.broker.asked(message.get("asked"))
             except Refused:
                 raise Died() from None
-        elif self.replay:
-            reply = self.replay.pop(0)
+            replies = self.replies_to(asked)
+            if any(tool.untimed for tool, _ in asked):
+                deadline += time.monotonic() - begun
+            worker.send({"replies": replies, "call": message["call"]}, deadline)
+
+    def replies_to(self, asked: list[Asked]) -> list[Reply]:
+        """What tools say to calls that were made at the same time."""
+        if self.replay is None:
+            replies = self.broker.replies(asked)
+        elif len(self.replay) >= len(asked):
+            replies = [self.replay.pop(0) for _ in asked]
         else:
             raise Died()  # the program isn't the same any more
-        self.replies.append(reply)
-        return reply
+        self.replies += replies
+        return replies
 
     def outcome(self, answer: dict[str, Any]) -> Outcome:
         """The outcome that an answer says. Raises Died for one that no worker writes."""

@@ -147,6 +147,7 @@ class Task(Fiber):
             promise.tell()
             if self.parent is not None:
                 self.parent.children.pop(self, None)
+                self.parent = None  # nor does a chain of tasks that each started the next
 
 
 class TaskGreenlet(greenlet):  # type: ignore[misc]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sema_runtime.box.toolbox import Grant
 
 OPTIONS = ("data", "tools", "limits")
-GRANTED = ("tool", "effect", "calls", "cached")
+GRANTED = ("tool", "effect", "calls", "cached", "parallel")
 
 
 class BoxSession:
@@ -43,7 +43,8 @@ def box_run(source: Any, options: Any = None) -> Map:
     :return, :fail or :error; :reason is a word such as `:type_error`. A program never raises here. Options: :data, a
     map of inputs that the program reads as `data/NAME`; :tools, a list of tools or a map of functions, called as
     `tool/NAME`; :limits, such as {:wall-ms 500}. In place of a function {:tool :effect :calls} says more of it: a tool
-    with :effect :read is asked once for equal arguments, :calls is the most in one program.
+    with :effect :read is asked once for equal arguments, :calls is the most in one program, with :parallel false it
+    is never called in several threads.
 
     (:value (box/run "(+ 1 2)")) => 3
     (:value (box/run "(list/sum (map :n data/rows))" {:data {:rows [{:n 1} {:n 4}]}})) => 5
@@ -164,7 +165,7 @@ def tools_of(function: str, value: Any) -> dict[str, Grant]:
 
 
 def granted(function: str, name: str, value: Any) -> Any:
-    """A tool of a map: itself, or {:tool :effect :calls :cached}, what the host knows of it."""
+    """A tool of a map: itself, or {:tool :effect :calls :cached :parallel}, what the host knows of it."""
     if not isinstance(value, Map | dict):
         return sema_function(function, name, value)
     from sema_runtime.box.toolbox import ToolGrant
@@ -182,6 +183,7 @@ def granted(function: str, name: str, value: Any) -> Any:
         effect.name if isinstance(effect, Keyword) else effect,
         given.get("calls"),
         given.get("cached", True) is not False,
+        given.get("parallel", True) is not False,
     )
 
 
