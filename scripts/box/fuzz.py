@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from sema_runtime.box import Limits, Pool
+from sema_runtime.box import Limits, Pool, Session
 from sema_runtime.box.codec import Encoder, decoded, for_python, to_frame
 from sema_runtime.box.workers import Died, Late, Worker
 from sema_runtime.values.atoms import char, keyword, symbol
@@ -34,7 +34,8 @@ from sema_runtime.values.maps import Map
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST_BYTES = 1 << 20
-LIMITS = Limits(wall_ms=300)
+LIMITS = Limits(wall_ms=150)
+TURNS = 4  # programs of one session
 PIECES = [
     "(", ")", "[", "]", "{", "}", "'", "`", ",", '"', "#(", ":k", "x", "1", "1e308", "99999999999999999999", "nil",
     "(fn", "(let", "(loop", "(define", "(try", "(catch", "e", "(map", "(str", "(eval", "(read", "(apply", "(tool/act",
@@ -153,17 +154,23 @@ def fuzz_programs(count: int, seed: int, corpus: Path | None, processes: int) ->
     start = time.monotonic()
     with Pool(LIMITS) as pool, ThreadPoolExecutor(processes) as threads:
 
-        def run(source: str) -> tuple[str, str]:
-            try:
-                outcome = pool.run(source, tools={"act": lambda **_: 1}, data={"x": [1, 2]})
-            except Exception as error:
-                return f"host error {type(error).__name__}: {error}"[:200], source
-            return outcome.reason or outcome.status, source
+        def run(turns: list[str]) -> list[tuple[str, str]]:
+            """The ends of the programs of one session."""
+            found = []
+            with Session(pool, tools={"act": lambda **_: 1}, data={"x": [1, 2]}) as session:
+                for source in turns:
+                    try:
+                        outcome = session.run(source)
+                        found.append((outcome.reason or outcome.status, source))
+                    except Exception as error:
+                        found.append((f"host error {type(error).__name__}: {error}"[:200], source))
+            return found
 
         for first in range(0, count, 1000):
             batch = [mutated(random_, texts) for _ in range(min(1000, count - first))]
-            for end, source in threads.map(run, batch):
-                if end.startswith("host error") and not ends[end]:
+            turns = [batch[at : at + TURNS] for at in range(0, len(batch), TURNS)]
+            for end, source in (one for part in threads.map(run, turns) for one in part):
+                if (end.startswith("host error") or end == "internal_error") and not ends[end]:
                     print(f"finding: {end} of {source!r}")
                 ends[end] += 1
             print(
