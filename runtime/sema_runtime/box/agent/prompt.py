@@ -9,7 +9,7 @@ from typing import Any
 from sema_runtime.box.agent.definition import TOOL, ProgramAgent
 from sema_runtime.box.toolbox import Grant
 
-VERSION = 2
+VERSION = 3
 MOST_SAMPLE = 120  # characters
 MOST_DATA = 64  # inputs that are listed
 PLACE = "<<answer>>"
