@@ -271,4 +271,4 @@ class LateDefinition(Exception):
 
 def is_member(name: str) -> bool:
     """Whether a name is `.method` or `.-attribute`; `.5` and `...` are ordinary names."""
-    return name[0] == "." and name[1:].removeprefix("-")[:1].isidentifier()
+    return name[:1] == "." and name[1:].removeprefix("-")[:1].isidentifier()

@@ -12,16 +12,13 @@ from sema_runtime.values.atoms import Keyword, Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.naming import function_name
-from semac.box.profile import BUILTINS
+from semac.box.profile import BUILTINS, FORMS
 from semac.docs.entries import module_entries
-from semac.docs.special_forms import FORMS
+from semac.docs.special_forms import FORMS as DOCUMENTED
 
-FORM_NAMES = (  # special forms of the box, built up from nothing like the profile
-    "->", "->>", "and", "as->", "begin", "case", "cond", "def", "define", "define-record-type", "define-syntax",
-    "define-values", "defmacro", "defmethod", "defmulti", "defn", "defun", "delay", "do", "dotimes", "fn", "for",
-    "for-range", "for/filter", "for/fold", "for/list", "for/map", "force", "guard", "if", "if-let", "lambda", "let",
-    "let*", "let*-values", "let-values", "letrec", "match", "match*", "or", "parameterize", "progn", "quasiquote",
-    "quote", "set!", "some->", "throw", "try", "unless", "when", "when-let", "while",
+MACROS = (  # of the prelude
+    "->", "->>", "as->", "dotimes", "for", "for-range", "for/filter", "for/fold", "for/list", "for/map", "guard",
+    "if-let", "some->", "when-let",
 )  # fmt: skip
 OWN = {
     "return": "(return [value])\n\nEnds the program with a value: done.",
@@ -38,8 +35,8 @@ TEXTS: dict[str, str] = {}  # the documentation of the language in the box, by n
 def load_texts() -> None:
     """Reads the documentation from the files that declare it: before the process is hardened."""
     found = dict(OWN)
-    for name in FORM_NAMES:
-        found[name] = FORMS[name]
+    for name in (*FORMS, *MACROS):
+        found[name] = DOCUMENTED[name]
     for module in sorted({INDEX[name][0] for name in BUILTINS}):
         for name, entry in module_entries(module).items():
             if name in BUILTINS:

@@ -7,6 +7,7 @@ imports, Python, clock or randomness: the host grants such things as tools.
 from __future__ import annotations
 
 from sema_runtime.catalogue_index import INDEX
+from semac.analyze.forms import SPECIAL_FORMS
 
 MODULES = {  # families of builtins, and those of each that are left out
     "lib.collections.hofs": (),
@@ -65,6 +66,13 @@ RUNTIME = frozenset((
     "sema_runtime.tasks.callbacks", "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency",
     "sema_runtime.conditions.describe",
 ))  # fmt: skip
+FORMS = frozenset((  # special forms
+    "and", "async", "await", "begin", "case", "cond", "def", "define", "define-record-type", "define-syntax",
+    "define-values", "defmacro", "defmethod", "defmulti", "defn", "defun", "delay", "do", "fn", "force", "if", "lambda",
+    "let", "let*", "let*-values", "let-values", "letrec", "match", "match*", "or", "parameterize", "progn",
+    "quasiquote", "quote", "set!", "throw", "try", "unless", "when", "while",
+))  # fmt: skip
+ABSENT_FORMS = frozenset(SPECIAL_FORMS) - FORMS  # eval, import, what reaches Python
 OWN = ("return", "fail", "dir", "apropos", "doc")  # what the box adds to the language
 
 INSTEAD = {  # by the beginning of a name: what to do without it
@@ -79,8 +87,19 @@ INSTEAD = {  # by the beginning of a name: what to do without it
     "math/random": "there is no randomness in the box; random numbers come as data/NAME",
     "eval": "write the form itself, or a function",
     "load": "put the definitions into the program",
+    "import": "put the definitions into the program",
+    "macroexpand": "the host can show expansions: sema compile --dump",
+    "def": "agents and tools are the host's: call a tool/NAME",
+    "breakpoint": "print what you want to see",
+    ".": "Python can't be reached from the box",
     "py/": "Python can't be reached from the box",
 }
+
+
+def restrict_forms() -> None:
+    """Has the compiler of this process know the forms of the box alone."""
+    for name in ABSENT_FORMS:
+        SPECIAL_FORMS.pop(name, None)
 
 
 def advice(name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import io
 import json
 import os
@@ -11,7 +12,9 @@ import time
 from contextvars import Context
 from typing import Any, NoReturn
 
-from sema_runtime.box.codec import Encoder, TooLarge, decoded, to_frame
+from sema_runtime.box.codec import Encoder, TooLarge, decoded, nodes_in, to_frame
+from sema_runtime.box.hardening import allow_processor_seconds
+from sema_runtime.box.limits import too_many_bytes
 from sema_runtime.lib.language import output
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.errors import SemaError
@@ -109,6 +112,13 @@ def over(reason: str, name: str, most: int, instead: str) -> Answer:
     return entry(reason, message, f"{instead}; the host can raise {name}", None, None)
 
 
+def unfit(problem: TooLarge, most: int) -> Answer:
+    """The answer to a program whose value can't leave the box."""
+    message = f"the value {problem.message}, too much for limit result_bytes of {most}"
+    hint = "return a part or a summary; the host can raise result_bytes"
+    return entry("result_exceeded", f"{message}; nothing that the program defined was kept", hint, None, None)
+
+
 class Runner:
     """Runs programs of one session. pipe: to the host, for calls of tools."""
 
@@ -116,8 +126,11 @@ class Runner:
         self.pipe = pipe
         self.session = Session(FILE)
         self.granted: frozenset[str] = frozenset()
+        self.inputs: frozenset[str] = frozenset()
         self.calls = 0
         self.tasks = self.new_tasks(0)
+        self.limits: dict[str, int] = {}
+        self.is_admitted = False  # whether the program has got beyond the checks that leave no traces
         self.is_running = False
         self.defines: set[str] = set()  # the globals that the program defines or sets
         for status in ("return", "fail"):
@@ -126,11 +139,15 @@ class Runner:
         discovery = Discovery(self.session.names, self.tools)
         for name, function in (("dir", discovery.dir), ("apropos", discovery.apropos), ("doc", discovery.doc)):
             self.session.bind(name, function)
-        self.session.globals[CATCHABLE] = catchable
 
     def run(self, request: dict[str, Any]) -> Answer:
         """The answer to a request {"source", "data", "tools", "limits"}."""
         limits: dict[str, int] = request["limits"]
+        self.limits = limits
+        self.is_admitted = self.is_running = False
+        self.defines = set()
+        if self.pipe is not None:
+            allow_processor_seconds(limits["wall_ms"] // 1000 + 2)
         prints = Prints(limits)
         Bits.most = limits["integer_bits"]
         output.sink = output.error_sink = prints
@@ -153,6 +170,8 @@ class Runner:
         duration = round((time.perf_counter() - started) * 1000, 3)
         if answer["status"] in ("value", "return") and self.defines:
             answer["defined"] = summary(self.defines, self.value_of)
+        if answer["status"] == "error" and not self.is_admitted and not self.session.macros:
+            answer["untouched"] = True
         return {**answer, "prints": list(prints), "duration_ms": duration}
 
     def value_of(self, name: str) -> Any:
@@ -165,15 +184,15 @@ class Runner:
         for name in request["tools"]:
             self.session.bind(f"tool/{name}", self.tool(name))
         self.tools.update(request["tools"])
+        self.inputs = frozenset(f"data/{name}" for name in request["inputs"])
         self.granted = frozenset(self.session.names)
 
     def evaluate(self, source: str, limits: dict[str, int]) -> Any:
-        self.is_running = False
-        self.defines = set()
         size = len(source.encode("utf-8", "surrogatepass"))
         if size > limits["source_bytes"]:
             raise Ended(over("source_exceeded", "source_bytes", limits["source_bytes"], "send a shorter program"))
         unit = self.session.compile(source, FILE, "program")
+        self.is_admitted = True
         self.defines = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.is_running = True
         self.tasks = self.new_tasks(limits["tasks"])
@@ -193,10 +212,17 @@ class Runner:
     def shown(self, value: Any, limits: dict[str, int]) -> Answer:
         """The value as text and for the host, within its limit."""
         try:
-            encoded = Encoder().encode(value)  # first: what is too deep to leave would take long to print
+            # first: what is too deep to leave would take long to print
+            encoded = Encoder(nodes_in(limits["result_bytes"])).encode(value)
         except TooLarge as problem:
-            raise Ended(entry("result_exceeded", problem.message, None, None, None)) from None
-        text = None if value is None else pretty(value)
+            raise Ended(unfit(problem, limits["result_bytes"])) from None
+        try:
+            text = None if value is None else pretty(value)
+        except ValueError as problem:
+            if TOO_MANY_DIGITS.match(str(problem)) is None:
+                raise
+            raise Ended(entry("result_exceeded", f"the value can't be shown: {UNWRITABLE}",
+                              "return its remainder by something, or (float n)", None, None)) from None  # fmt: skip
         if text is not None and len(text) > limits["result_bytes"]:
             raise Ended(over("result_exceeded", "result_bytes", limits["result_bytes"], "return a part or a summary"))
         return {"text": text, "value": encoded}
@@ -206,9 +232,13 @@ class Runner:
 
         def call(*args: Any) -> Any:
             try:
-                encoded = [Encoder().encode(arg) for arg in args]
+                encoded = Encoder(nodes_in(self.limits["tool_argument_bytes"])).encode(list(args))
             except TooLarge as problem:
-                raise SemaError(f"tool/{name}: {problem.message}") from None
+                raise ToolError(f"tool/{name}: what it is called with {problem.message}", "validation-error") from None
+            size, most = len(json.dumps(encoded)), self.limits["tool_argument_bytes"]
+            if size > most:
+                message = too_many_bytes("its arguments take", size, "tool_argument_bytes", most, "send less")
+                raise ToolError(f"tool/{name}: {message}", "validation-error")
             reply = self.tasks.ask(name, encoded)
             if "ended" in reply:
                 raise Ended(reply["ended"])
@@ -315,7 +345,8 @@ def guard_compiler(runner: Runner) -> None:
 
     def check_unit(name: str, unit: Unit) -> None:
         if name == "build":
-            admit(unit, runner.granted)
+            admit(unit, runner.granted, runner.inputs)
+            runner.is_admitted = True
 
     def check_code(tree: ast.Module) -> None:
         imports.update(runner.session.shared.imports)
@@ -339,6 +370,7 @@ def prepared() -> Runner:
     """The runner of this process, whose compiler checks what it makes."""
     runner = Runner(_pipe)
     guard_compiler(runner)
+    setattr(builtins, CATCHABLE, catchable)  # there, since handlers of macros look it up, too
     return runner
 
 

@@ -24,7 +24,7 @@ from sema_runtime.values.digits import MOST_DIGITS
 from semac.box import worker
 from semac.box.discovery import load_texts
 from semac.box.guards import guard_integers
-from semac.box.profile import MODULES
+from semac.box.profile import MODULES, restrict_forms
 from semac.process import deepen
 
 MOST_MESSAGE = 4096
@@ -36,6 +36,7 @@ LOADED = (
     "semac.syntax", "semac.types", "semac.diagnostics",
 )  # fmt: skip
 EXTRA = (
+    "sema_runtime.form_layout",
     "sema_runtime.lib.time.datetime", "sema_runtime.lib.text.crypto", "sema_runtime.lib.text.diff",
     "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency", "sema_runtime.tasks.callbacks",
     "sema_runtime.lib.language.control", "sema_runtime.lib.language.multimethods", "sema_runtime.values.promises",
@@ -96,11 +97,12 @@ def warm_up() -> None:
     """Runs programs of many kinds, for what they load at first use."""
     limits = vars(Limits())
     for source in WARM_UP:
-        worker.Runner(None).run({"source": source, "data": {}, "tools": {}, "limits": limits})
+        worker.Runner(None).run({"source": source, "data": {}, "inputs": [], "tools": {}, "limits": limits})
 
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
+    os.environ.clear()
     sys.set_int_max_str_digits(MOST_DIGITS)
     sys.dont_write_bytecode = True
     available = layers()
@@ -109,6 +111,7 @@ def main() -> None:
     load_everything()
     load_texts()
     guard_integers()
+    restrict_forms()
     warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -241,7 +241,7 @@ class LocalNames:
 
 def local_base(sema: str) -> str:
     """The identifier a local variable would like to have; the number of a generated name (`v__12`) is dropped."""
-    if sema[0] == "%":  # of `#(+ % 1)`
+    if sema[:1] == "%":  # of `#(+ % 1)`
         return "it" if sema in ("%", "%1") else f"it_{mangle(sema[1:])}"
     plain, _, number = sema.rpartition("__")
     return mangle(plain if plain and number.isdecimal() else sema)

@@ -22,7 +22,7 @@ from sema_runtime.values.errors import SemaError
         ("(+ 1 2)", "value", 3, "3"),
         ('{:a [1 2.5 "x" #\\c nil #t :k]}', "value", {"a": [1, 2.5, "x", "c", None, True, "k"]}, None),
         ("nil", "value", None, None),
-        ("(list 1/2 (fn (x) x))", "value", ["1/2", "<native-fn <vm-closure>>"], None),
+        ("(list 1/2 (fn (x) x))", "value", [0.5, "<native-fn <vm-closure>>"], "(1/2 <native-fn <vm-closure>>)"),
         ("(define (f x) (return (* x 2)) 5) (f 4)", "return", 8, "8"),
         ('(try (fail {:why "no"}) (catch e 1))', "fail", {"why": "no"}, '{:why "no"}'),
         ("(map (fn (x) (return x)) '(1 2))", "return", 1, "1"),

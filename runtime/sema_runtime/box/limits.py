@@ -57,6 +57,11 @@ class Limits:
                 raise SemaError(f"box: limit {field.name} is {value}, the host's ceiling is {ceiling}")
 
 
+def too_many_bytes(what: str, size: int, name: str, most: int, instead: str) -> str:
+    """The message of a call of a tool that takes or gives too much."""
+    return f"{what} {size} bytes, limit {name} is {most}: {instead}, or have the host raise {name}"
+
+
 def names() -> list[str]:
     return [field.name for field in fields(Limits)]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sema_runtime.box.calls import Quota, Reply, Results
-from sema_runtime.box.codec import Encoder, to_frame
-from sema_runtime.box.limits import Limits
+from sema_runtime.box.codec import TooLarge, to_frame
+from sema_runtime.box.host_values import HostEncoder
+from sema_runtime.box.limits import CEILINGS, Limits
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.box.snapshots import Snapshot, read, write
@@ -20,7 +23,9 @@ from sema_runtime.box.turns import Turn
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
+DATA_GROWS = 24  # memory that inputs take while they are read, as a multiple of their bytes
 NEEDED = frozenset(("landlock", "seccomp"))
+NAME = re.compile(r"[^\s()\[\]{}\"';,`#|\x00-\x20]+")
 TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
 
@@ -37,6 +42,7 @@ class Pool:
         self.needs = needs
         self.ready: deque[Worker] = deque()
         self.lock = threading.Lock()
+        self.process = os.getpid()
         self.zygote = self._start()
 
     def _start(self) -> Zygote:
@@ -64,6 +70,8 @@ class Pool:
     def close(self) -> None:
         """Ends all processes."""
         with self.lock:
+            if self.process != os.getpid():  # what it was forked from still uses them
+                return
             while self.ready:
                 self.ready.popleft().end()
             self.zygote.close()
@@ -115,25 +123,34 @@ class Pool:
 
         return await asyncio.to_thread(self.run, source, **options)
 
-    def take(self, limits: Limits) -> Worker:
-        """A fresh process."""
+    def take(self, limits: Limits, data_mb: int = 0) -> Worker:
+        """A fresh process. data_mb: memory for inputs, beyond what a program may use."""
         with self.lock:
-            kept = self.ready.popleft() if self.ready and self.ready[0].limits == limits else None
-            return kept if kept is not None else self._fork(limits)
+            self._own()
+            is_fitting = not data_mb and self.ready and self.ready[0].limits == limits
+            return self.ready.popleft() if is_fitting else self._fork(limits, data_mb)
 
     def refill(self) -> None:
         """Starts processes for the next programs."""
         with self.lock:
+            self._own()
             while len(self.ready) < self.spare:
                 self.ready.append(self._fork(self.limits))
 
-    def _fork(self, limits: Limits) -> Worker:
+    def _own(self) -> None:
+        """Has a process that was forked with the pool in it use processes of its own."""
+        if self.process != os.getpid():
+            self.process = os.getpid()
+            self.ready.clear()
+            self.zygote = self._start()
+
+    def _fork(self, limits: Limits, data_mb: int = 0) -> Worker:
         try:
-            return self.zygote.fork(limits)
+            return self.zygote.fork(limits, data_mb)
         except Died:  # somebody has ended it: another takes its place
             self.zygote.close()
             self.zygote = self._start()
-            return self.zygote.fork(limits)
+            return self.zygote.fork(limits, data_mb)
 
 
 class Session:
@@ -155,7 +172,7 @@ class Session:
         self.quota = quota
         self.results = Results()
         self.limits = limits or pool.limits
-        self.data = {name: Encoder().encode(value) for name, value in (data or {}).items()}
+        self.data = {name: self.encoded(name, value) for name, value in (data or {}).items()}
         self.check_data()
         self.tools = grants(tools)
         self.worker: Worker | None = None
@@ -174,8 +191,20 @@ class Session:
         del self.history[-programs:]
         self.close()
 
+    def encoded(self, name: str, value: Any) -> Any:
+        """An input as it crosses. Raises SemaError."""
+        try:
+            return HostEncoder(self.limits.data_bytes).encode(value)  # each part takes a byte or more
+        except TooLarge as problem:
+            raise SemaError(f"box: data/{name} {problem.message}", "give a part of it, or raise data_bytes") from None
+
     def check_data(self) -> None:
+        """Raises SemaError for inputs that take too many bytes, or have names that no program can say."""
+        for name in self.data:
+            if type(name) is not str or NAME.fullmatch(name) is None:
+                raise SemaError(f"box: data can't be called {name!r}", "names have letters, digits, - and _")
         size = len(to_frame(self.data))
+        self.data_mb = size * DATA_GROWS >> 20
         if size > self.limits.data_bytes:
             raise SemaError(f"box: the data take {size} bytes, limit data_bytes is {self.limits.data_bytes}")
 
@@ -201,20 +230,24 @@ class Session:
                 self.begin()
         except (Died, Late):
             self.close()
-            return Outcome("error", reason="worker_died", message="the process for the program could not be started")
+            text = "the process for the program could not be started"
+            if self.history:
+                text += ", or could not be taken to where the session is"
+            return Outcome("error", reason="worker_died", message=text, hint="run it again")
         assert self.worker is not None
         turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota)
         outcome = turn.run(self.worker, self.pool.refill)
         if outcome.ok:
             self.history.append((source, turn.replies))
-        else:
+        elif not turn.left_nothing:
             self.close()
         return outcome
 
     def begin(self) -> None:
-        """Takes a fresh process to where the session is."""
-        self.worker = self.pool.take(self.limits)
+        """Takes a fresh process to where the session is. Its programs have more time than they had: they did succeed."""
+        self.worker = self.pool.take(self.limits, self.data_mb)
+        patient = replace(self.limits, wall_ms=min(4 * self.limits.wall_ms + 2_000, CEILINGS["wall_ms"]))
         for source, replies in self.history:
-            turn = Turn(source, self.data, self.tools, self.limits, list(replies))
+            turn = Turn(source, self.data, self.tools, patient, list(replies))
             if not turn.run(self.worker, bool).ok:
                 raise Died()

@@ -11,11 +11,10 @@ from sema_runtime.box.codec import for_python
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.toolbox import Grant
-from sema_runtime.box.workers import START_SECONDS, Died, Late, Worker
+from sema_runtime.box.workers import START_SECONDS, WIDEST, Died, Late, Worker
 from sema_runtime.values.errors import SemaError
 
 EXTRA_FRAME = 1 << 16  # bytes of an answer beyond its value and its output
-WIDEST = 12  # bytes of JSON for a character of text
 
 
 class Turn:
@@ -38,6 +37,7 @@ class Turn:
         self.limits = limits
         self.replay = replay
         self.replies: list[Reply] = []
+        self.left_nothing = False  # whether the program was refused before anything of it ran
         self.broker = Calls(tools, limits, results or Results(), quota)
         self.calls = self.broker.made
 
@@ -71,6 +71,7 @@ class Turn:
         return {
             "source": self.source,
             "data": mentioned,
+            "inputs": sorted(self.data),
             "tools": {name: tool.line() for name, tool in sorted(self.tools.items())},
             "limits": vars(self.limits),
         }
@@ -82,6 +83,7 @@ class Turn:
         while True:
             message = worker.receive(deadline, most)
             if "call" not in message:
+                self.left_nothing = message.get("untouched") is True and message.get("status") == "error"
                 return message
             begun = time.monotonic()
             try:

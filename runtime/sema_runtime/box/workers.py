@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -12,14 +13,19 @@ import sys
 import time
 from typing import Any
 
-from sema_runtime.box.codec import to_frame
+from sema_runtime.box.codec import nodes_in, to_frame
 from sema_runtime.box.limits import Limits
 from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0
+WIDEST = 12  # bytes of JSON for a character of text
 NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
-ZYGOTE_COMMAND = ("-I", "-m", ZYGOTE)  # what Python is started with
+ZYGOTE_COMMAND = ("-s", "-P", "-m", ZYGOTE)  # what Python is started with
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the same order of sets each time; the zygote takes it out of its environment
+STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+PARTS_OF_NODE = 4  # commas, colons and brackets in JSON
+EXTRA_PARTS = 10_000
 
 
 class Died(Exception):
@@ -43,6 +49,8 @@ class Worker:
         self.limits = limits
         self.handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
         self.is_ready = False
+        self.waiting = select.poll()  # which takes descriptors of any number
+        self.waiting.register(pipe, select.POLLIN)
 
     def send(self, message: dict[str, Any], deadline: float) -> None:
         self.pipe.settimeout(max(0.001, deadline - time.monotonic()))
@@ -61,8 +69,11 @@ class Worker:
         size = int.from_bytes(head, "big")
         if size > most:
             raise Died()
+        body = self._bytes(size, deadline)
+        if not is_within(body, PARTS_OF_NODE * nodes_in(most // WIDEST) + EXTRA_PARTS):
+            raise Died()  # it would take far more memory than its bytes do
         try:
-            message = json.loads(self._bytes(size, deadline))
+            message = json.loads(body)
         except (ValueError, RecursionError):
             raise Died() from None
         if type(message) is not dict:
@@ -73,7 +84,7 @@ class Worker:
         collected = bytearray()
         while len(collected) < count:
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.pipe], [], [], left)[0]:
+            if left <= 0 or not self.waiting.poll(left * 1000):
                 raise Late()
             try:
                 part = self.pipe.recv(min(count - len(collected), 1 << 20))
@@ -105,6 +116,15 @@ class Worker:
             pass
 
 
+def is_within(body: bytes, parts: int) -> bool:
+    """Whether the JSON of a message has no more commas, colons and brackets, those inside of strings left out."""
+
+    def count(text: bytes) -> int:
+        return text.count(b",") + text.count(b"[") + text.count(b"{") + text.count(b":")
+
+    return count(body) <= parts or count(STRINGS.sub(b"", body)) <= parts
+
+
 class Zygote:
     """The process that forks workers (semac/box/zygote.py). Raises SemaError where it doesn't start."""
 
@@ -113,7 +133,7 @@ class Zygote:
         self.process = subprocess.Popen(
             [sys.executable, *ZYGOTE_COMMAND, str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
-            env={},
+            env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -131,9 +151,10 @@ class Zygote:
             hello += part
         self.layers = frozenset(json.loads(hello)["layers"])
 
-    def fork(self, limits: Limits) -> Worker:
+    def fork(self, limits: Limits, data_mb: int = 0) -> Worker:
+        """A worker. data_mb: memory that it gets for inputs, beyond that of its limits. Raises Died."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        order = {"memory_mb": limits.memory_mb, "cpu_seconds": limits.wall_ms // 1000 + 2}
+        order = {"memory_mb": limits.memory_mb + data_mb, "cpu_seconds": limits.wall_ms // 1000 + 2}
         try:
             socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
             answer = b""

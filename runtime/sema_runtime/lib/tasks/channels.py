@@ -168,6 +168,8 @@ def is_channel(value: Any) -> bool:
 @builtin("__prefill-sem", type="other, any -> nil")
 def prefill_sem(channel: Any, count: Any) -> None:
     """Puts count permits into a channel that serves as a semaphore."""
+    if type(count) is not int:
+        type_error("int", count)
     channel_of(channel).buffer.extend([True] * count)
 
 
@@ -199,7 +201,8 @@ def stages(functions: Any) -> Callable[[Any], Any]:
             value = stage(value)
         return value
 
-    return lambda value: call_native(run, False, value, *functions) if functions else value
+    each = items_of(functions)
+    return lambda value: call_native(run, False, value, *each) if each else value
 
 
 def _tell_of(error: Exception) -> None:

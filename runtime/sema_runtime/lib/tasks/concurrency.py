@@ -407,7 +407,7 @@ def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
 def owned_all(promises: Any) -> List:
     """Like async/all, but on an error the tasks that are still running are cancelled. Without promises no other task
     runs."""
-    owned = sequence_of(promises)
+    owned = [promise_of(item) for item in sequence_of(promises)]
     if not owned:
         return List([])
     try:
