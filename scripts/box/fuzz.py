@@ -41,11 +41,12 @@ MOST_BYTES = 1 << 20
 LIMITS = Limits(wall_ms=400, memory_mb=48)
 TURNS = 12  # programs of one session
 BATCH = 1_000
-PRELUDE = "(define x '(1 2 3)) (define y 2) (define z \"z\") (define a-b {:a 1}) (define e 1) (define (f . args) args)"
+PRELUDE = '(define x \'(1 2 3)) (define y 2) (define z "z") (define a-b {:a 1}) (define e 1) (define (f . args) args)'
 FRAMES = 10_000  # of a batch
 SHOWN = 5  # findings of a kind
 LEAKS = re.compile(
-    r"<(class|module|function|frame|built-in|bound method|code) |0x[0-9a-f]{8}|site-packages|sema_runtime|semac\b|Traceback"
+    r"<(class|module|function|frame|built-in|bound method|code) |0x[0-9a-f]{8}|site-packages|sema_runtime|semac\b"
+    r"|Traceback"
 )
 
 
@@ -54,7 +55,7 @@ WORDS_OF_PYTHON = re.compile(r"\b[A-Z]\w*(Error|Exception|Warning): |internal er
 
 @dataclass
 class State:
-    """What has been run. ends: of programs, by reason or status. covered: builtins that programs which succeeded name."""
+    """What has been run. ends: of programs, by reason or status. covered: builtins in programs that succeeded."""
 
     frames: int = 0
     programs: int = 0
@@ -74,7 +75,7 @@ class State:
         self.findings += 1
         if sum(example.startswith(what[:12]) for example in self.examples) < SHOWN:
             self.examples.append(what)
-            print(f"finding: {ascii(what)}", flush=True)
+            print(f"finding: {what!a}", flush=True)
 
 
 def loaded(path: Path | None) -> State:
@@ -193,8 +194,9 @@ def fuzz_programs(state: State, count: int, seed: int, texts: list[str], threads
             chance = random.Random(f"programs {seed} {state.programs}")
             batch = [program(chance, texts) for _ in range(min(BATCH, count - state.programs))]
             turns = [batch[at : at + TURNS] for at in range(0, len(batch), TURNS)]
-            for end, source, said in (one for part in executor.map(run, turns) for one in part):
-                judge(state, end, source, said)
+            for part in executor.map(run, turns):
+                for number, (end, source, said) in enumerate(part):
+                    judge(state, end, source, said, [turn[1] for turn in part[:number]])
             state.programs += len(batch)
             state.save(path)
             speed = (state.programs - begun) / (time.monotonic() - start)
@@ -204,8 +206,9 @@ def fuzz_programs(state: State, count: int, seed: int, texts: list[str], threads
         state.find(f"the host grew by {grown:.0f} MB")
 
 
-def judge(state: State, end: str, source: str, said: str) -> None:
-    """Counts a program, and notes what is wrong with its end."""
+def judge(state: State, end: str, source: str, said: str, before: list[str]) -> None:
+    """Counts a program, and notes what is wrong with its end. before: the earlier programs of its session."""
+    findings = state.findings
     if end.startswith("host error") or end in ("internal_error", "worker_died"):
         state.find(f"{end} of {source!r}: {said[:300]}")
     elif WORDS_OF_PYTHON.search(said.replace("tool/bad: ValueError", "")) and not WORDS_OF_PYTHON.search(source):
@@ -214,6 +217,8 @@ def judge(state: State, end: str, source: str, said: str) -> None:
         state.find(f"leak of {source!r}: {said[:300]}")
     elif end in ("value", "return"):
         state.covered.update({token for token in TOKEN.findall(source) if token in NAMES})
+    if state.findings > findings and before and state.examples:
+        state.examples[-1] += f"\nafter {before}"
     state.ends[end if not end.startswith("host error") else "host error"] += 1
 
 
@@ -221,7 +226,8 @@ def report(state: State) -> None:
     print(f"\n{state.frames} frames: {dict(state.frame_ends)}")
     print(f"{state.programs} programs: {dict(state.ends.most_common())}")
     missing = [name for name in NAMES if name not in state.covered]
-    print(f"builtins in programs that succeeded: {len(NAMES) - len(missing)} of {len(NAMES)}; not: {', '.join(missing[:40])}")
+    print(f"builtins in programs that succeeded: {len(NAMES) - len(missing)} of {len(NAMES)}")
+    print(f"not: {', '.join(missing[:40])}")
     print(f"{state.findings} findings")
 
 

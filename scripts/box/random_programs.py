@@ -20,15 +20,15 @@ TOKEN = re.compile(r"""\s+|;[^\n]*|"(?:[^"\\]|\\.)*"|#\\\S\w*|[()\[\]{}'`]|,@?|\
 PARAMETER = re.compile(r",\s*(?![^(]*\))")
 OPEN, CLOSE = ("(", "[", "{"), (")", "]", "}")
 EXTREME = [
-    "(range 100000000)", "(string/repeat \"ab\" 100000000)", "(expt 10 100000)", "(mutable-array/new 100000000 0)",
+    "(range 100000000)", '(string/repeat "ab" 100000000)', "(expt 10 100000)", "(mutable-array/new 100000000 0)",
     "(let loop () (loop))", "(foldl (fn (a _) [a a]) 1 (range 40))", "((fn f (x) (f (f x))) 1)",
-    "(let loop ((i 0) (x '())) (if (= i 20000) x (loop (+ i 1) (list x))))", "(throw nil)", "(error \"\")",
+    "(let loop ((i 0) (x '())) (if (= i 20000) x (loop (+ i 1) (list x))))", "(throw nil)", '(error "")',
 ]  # fmt: skip
 ATOMS = {
     "int": ["0", "1", "-1", "2", "7", "255", "-2147483649", "9007199254740993", "99999999999999999999", "(expt 7 300)"],
     "float": ["0.0", "-0.0", "1.5", "1e308", "-2.5e-300", "(/ 0.0 0.0)", "(/ 1.0 0.0)", "0.1"],
     "rational": ["1/2", "-7/3", "(/ 1 (expt 3 200))"],
-    "str": ['""', '"a"', '"hello world"', '"a,b\\nc,\\"d\\""', '"λ€𝄞"', '"{\\"a\\": [1, null]}"', '"(a+)+$"', '"~a %d {}"',
+    "str": ['""', '"a"', '"a,b\\nc,\\"d\\""', '"λ€𝄞"', '"{\\"a\\": [1, null]}"', '"(a+)+$"', '"~a %d {}"',
             '"2026-01-31"', '"__class__"', '"\\x0;\\x1b;[2J"', '(string/repeat "ab" 500)', '"k = 1\\n"', '"%Y-%m-%d"'],
     "keyword": [":a", ":k", ":message", ":__class__", ":b-c"],
     "symbol": ["'x", "'+", "'a-b"],
@@ -39,38 +39,46 @@ ATOMS = {
     "seq": ["'()", "'(1 2 3)", "[1 2 3]", '(list "b" "a" "c")', "(list :a nil 2.5 \"x\" '(1))", "(range 20)", "data/x"],
     "dict": ["{}", "{:a 1}", '{:a 1 :b [1 {:c "x"}] "s" nil 3 4}', "(hashmap/new :a 1)", "data/m"],
     "array": ["(mutable-array/new 3 0)", "(f64-array/make 3 1.5)", "(f64-array 1.0 2.0)"],
-    "fn": ["(fn (x) x)", "(fn (x y) (+ x y))", "(fn (. args) args)", "+", "car", "inc", "str", "list", "nil?", "(fn (x) (throw x))",
-           "(fn (a b) (< a b))", ":a", "(fn (x) (return x))", "even?", "(fn () 1)", "(fn (x) (list x x))"],
-    "any": ["x", "y", "f", "e", "_", "(gensym)", "(delay 1)", "(make-parameter 1)", "(channel/new 2)", "(async 1)", "(values 1 2)"],
+    "fn": ["(fn (x) x)", "(fn (x y) (+ x y))", "(fn (. args) args)", "+", "car", "str", "list", "nil?",
+           "(fn (x) (throw x))", "(fn (a b) (< a b))", ":a", "(fn (x) (return x))",
+           "even?", "(fn () 1)", "(fn (x) (list x x))"],
+    "any": ["x", "y", "f", "e", "_", "(gensym)", "(delay 1)", "(make-parameter 1)", "(channel/new 2)", "(async 1)",
+            "(values 1 2)"],
 }  # fmt: skip
 ALIASES = {"nat": "int", "number": "float", "list": "seq", "vector": "seq", "map": "dict", "hashmap": "dict"}
 FORMS = (
     "(let (({v} {e}) ({w} {e})) {e})", "(let* (({v} {e})) {e} {e})", "(letrec ((f (fn ({v}) {e}))) (f {e}))",
     "(if {e} {e} {e})", "(when {e} {e})", "(cond ({e} {e}) (else {e}))", "(case {e} ((1 :a) {e}) (else {e}))",
     "(fn ({v}) {e})", "(fn ({v} . rest) {e})", "((fn ({v} {w}) {e}) {e} {e})", "(begin {e} {e})",
-    "(try {e} (catch e {e}))", "(try {e} (catch e (:message e)) (finally {e}))", "(guard (e (#t {e})) {e})", "(throw {e})",
-    "(match {e} ([x y] {e}) ({{:a x}} {e}) ((h . t) {e}) (_ {e}))", "(match {e} ((list x ...) x) (_ {e}))",
-    "(let loop ((i 0) ({v} {e})) (if (< i {n}) (loop (+ i 1) {e}) {v}))", "(do ((i 0 (+ i 1))) ((= i {n}) {e}) {e})",
-    "(dotimes (i {n}) {e})", "(for ({v} {e}) {e})", "(for/list (({v} {e})) {e})", "(while #f {e})",
-    "(map (fn ({v}) {e}) {s})", "(filter (fn ({v}) {e}) {s})", "(foldl (fn ({v} {w}) {e}) {e} {s})", "(sort-by (fn ({v}) {e}) {s})",
-    "(-> {e} {b} {b})", "(->> {s} (map (fn ({v}) {e})) {b})", "(apply {f} {s})", "`(a ,{e} ,@{s})", "(quote {e})",
+    "(try {e} (catch e {e}))", "(try {e} (catch e (:message e)) (finally {e}))", "(guard (e (#t {e})) {e})",
+    "(throw {e})", "(match {e} ([x y] {e}) ({{:a x}} {e}) ((h . t) {e}) (_ {e}))",
+    "(match {e} ((list x ...) x) (_ {e}))", "(let loop ((i 0) ({v} {e})) (if (< i {n}) (loop (+ i 1) {e}) {v}))",
+    "(do ((i 0 (+ i 1))) ((= i {n}) {e}) {e})", "(dotimes (i {n}) {e})", "(for ({v} {e}) {e})",
+    "(for/list (({v} {e})) {e})", "(while #f {e})", "(map (fn ({v}) {e}) {s})", "(filter (fn ({v}) {e}) {s})",
+    "(foldl (fn ({v} {w}) {e}) {e} {s})", "(sort-by (fn ({v}) {e}) {s})", "(-> {e} {b} {b})",
+    "(->> {s} (map (fn ({v}) {e})) {b})", "(apply {f} {s})", "`(a ,{e} ,@{s})", "(quote {e})",
     "(parameterize (((make-parameter 1) {e})) {e})", "(let-values (((a b) (values {e} {e}))) {e})",
     "(await (async {e}))", "(async/pool-map (fn ({v}) {e}) {s} 3)", "(async/all (list (async {e}) (async {e})))",
     "(tool/act {{:a {e}}})", "(tool/bad :x {e})", "(return {e})", "(fail {e})", "(set! x {e})", "(force (delay {e}))",
-    "(assert= {e} {e})", "(apropos {e})", "(doc {e})", "(dir {e})", "(println {e} {e})", "(pprint {e})", "(str {e} {e})",
+    "(assert= {e} {e})", "(apropos {e})", "(doc {e})", "(dir {e})", "(println {e} {e})", "(pprint {e})",
+    "(str {e} {e})",
 )  # fmt: skip
 TOPS = (
-    "(define x {e})", "(define (f x) {e})", "(define (f x . y) {e})", "(define-record-type p (mk x y) p? (x px) (y py set-py!))",
-    "(mk {e} {e})", "(px (mk {e} {e}))", "(defmacro m (a . b) {e})", "(m {e})", "(define-syntax s (syntax-rules () ((_ a) (list a {e}))))",
-    "(s {e})", "(defmulti area (fn (x) {e}))", "(defmethod area :a (fn (x) {e}))", "(area {e})", "(set! x {e})", "{e}", "{e}", "{e}",
-    "(define {v} {e})", "(define [a b] {s})", "(define {{:keys [a b]}} {d})", "(define + {f})", "(f {e})", "*1", "(list *1 *2 x)",
+    "(define x {e})", "(define (f x) {e})", "(define (f x . y) {e})",
+    "(define-record-type p (mk x y) p? (x px) (y py set-py!))", "(mk {e} {e})", "(px (mk {e} {e}))",
+    "(defmacro m (a . b) {e})", "(m {e})", "(define-syntax s (syntax-rules () ((_ a) (list a {e}))))", "(s {e})",
+    "(defmulti area (fn (x) {e}))", "(defmethod area :a (fn (x) {e}))", "(area {e})", "(set! x {e})", "{e}", "{e}",
+    "{e}", "(define {v} {e})", "(define [a b] {s})", "(define {{:keys [a b]}} {d})", "(define + {f})", "(f {e})",
+    "*1", "(list *1 *2 x)",
 )  # fmt: skip
 NAMES = tuple(sorted(BUILTINS))
 
 
 def corpus(folder: Path | None) -> list[str]:
     """Programs that people wrote: those of the tests of the box, and of `{"src"}` lines in a folder."""
-    texts = [text for path in (ROOT / "tests/box").glob("*.py") for text in re.findall(r'"(\(.*?\))"', path.read_text())]
+    texts = [
+        text for path in (ROOT / "tests/box").glob("*.py") for text in re.findall(r'"(\(.*?\))"', path.read_text())
+    ]
     for path in sorted(folder.glob("*.jsonl")) if folder is not None else []:
         for line in path.read_text(encoding="utf-8").split("\n"):
             source = json.loads(line).get("src") if line else None
@@ -162,7 +170,11 @@ def mutated(chance: random.Random, texts: list[str]) -> str:
     text = "".join(tokens)
     if chance.random() < 0.05:  # characters, for the reader
         at = chance.randrange(len(text) + 1)
-        text = text[:at] + chance.choice(["\x00", "\u202e", "\ud800", "#", "#|", "'", "\\", '"', "(" * 60, "𝐱", ";"]) + text[at:]
+        text = (
+            text[:at]
+            + chance.choice(["\x00", "\u202e", "\ud800", "#", "#|", "'", "\\", '"', "(" * 60, "𝐱", ";"])
+            + text[at:]
+        )
     return text
 
 

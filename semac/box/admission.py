@@ -7,19 +7,18 @@ reported at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sized
-from difflib import get_close_matches
 from typing import Any
 
+from sema_runtime.conditions.hints import nearest
 from semac.anf import nodes
 from semac.anf.walk import all_blocks, exit_operands, operands
 from semac.box.profile import ABSENT_FORMS, BUILTINS, OWN, RUNTIME, advice
+from semac.box.suggestions import LONGEST, listed, suggestion
 from semac.ir.identifiers import PREDEFINED, is_module_attribute
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 
 FORBIDDEN = (nodes.PyImport, nodes.PyAttr, nodes.PyItem, nodes.PySetAttr, nodes.PyCall, nodes.Import, nodes.With)
-MOST_NAMES = 16  # of a message
-LONGEST = 80  # characters of a name in a message
 
 
 class Refused(Exception):
@@ -43,6 +42,7 @@ def admit(unit: Unit, granted: frozenset[str], inputs: frozenset[str] = frozense
                 check(instr.op)
                 names.note(instr.op)
             names.note_operands(exit_operands(block.exit), None)
+    names.sort()
     if names.absent or names.unknown:
         raise refusal(names, inputs, unit)
 
@@ -68,12 +68,22 @@ class Names:
         self.absent: dict[str, Any] = {}
         self.unknown: dict[str, Any] = {}
 
+    def sort(self) -> None:
+        """Brings names into the order of the text."""
+        self.absent = dict(sorted(self.absent.items(), key=place))
+        self.unknown = dict(sorted(self.unknown.items(), key=place))
+
     def note(self, op: nodes.Op) -> None:
         if isinstance(op, nodes.CallBuiltin | nodes.CallOpen):
             self.note_builtin(op.name, op.span)
         if type(op) is nodes.Read:
             self.note_global(op.var, op.span)
-        if type(op) is nodes.Assign and op.var.is_global and is_module_attribute(op.var.name) and op.var.name in PREDEFINED:
+        if (
+            type(op) is nodes.Assign
+            and op.var.is_global
+            and is_module_attribute(op.var.name)
+            and op.var.name in PREDEFINED
+        ):
             raise Refused("invalid_form", f"{op.var.name} isn't available in the box", op.span, "choose another name")
         self.note_operands(operands(op), op.span)
 
@@ -92,6 +102,11 @@ class Names:
         if var.is_global and not var.defined and not var.assigned and var.name not in self.granted:
             if var.name not in OWN:
                 self.unknown.setdefault(var.name, span)
+
+
+def place(named: tuple[str, Any]) -> tuple[int, int]:
+    span = named[1]
+    return (span.line, span.col) if span is not None else (0, 0)
 
 
 def refusal(names: Names, data: frozenset[str], unit: Unit) -> Refused:
@@ -114,9 +129,7 @@ def refusal(names: Names, data: frozenset[str], unit: Unit) -> Refused:
     first, span = next(iter((names.unknown or names.absent).items()))
     defined = {known for known, var in unit.globals.items() if var.defined}
     known = {*BUILTINS, *names.granted, *defined, *OWN}
-    close = get_close_matches(first, known, 1, 0.75) if len(first) <= LONGEST and not advice(first) else []
-    hint = f"did you mean {close[0]}?" if close else advice(first)
-    return Refused("unbound_var", "; ".join(parts), span, hint)
+    return Refused("unbound_var", "; ".join(parts), span, suggestion(first, known))
 
 
 def unavailable(names: Sized) -> str:
@@ -131,12 +144,6 @@ def granted_ones(reason: str, words: str, missing: dict[str, Any], granted: Iter
     """The error for tools, or inputs, that nobody has granted: a place of each, and those that there are."""
     known = sorted(granted)
     name, span = next(iter(missing.items()))
-    close = get_close_matches(name, known, 1, 0.75) if len(name) <= LONGEST else []
-    hint = f"{f'did you mean {close[0]}? ' if close else ''}{words} {listed(known) if known else 'none'}"
+    near = nearest(name, known) if len(name) <= LONGEST else None
+    hint = f"{f'did you mean {near}? ' if near else ''}{words} {listed(known) if known else 'none'}"
     return Refused(reason, f"there is no {listed(missing)}", span, hint)
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names, as many as fit into a message."""
-    shown = [name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names]
-    return ", ".join(shown[:MOST_NAMES]) + (", ..." if len(shown) > MOST_NAMES else "")

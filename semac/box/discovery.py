@@ -25,6 +25,9 @@ OWN = {
     "fail": "(fail [value])\n\nEnds the program with a value: done, but failed.",
     "dir": "(dir [start])\n\nThe names that the program may use, those that start with start.",
     "apropos": "(apropos part)\n\nThe names that contain a text, and those whose description does.",
+    "*1": "The value of the last program of the session that ended with one; *2 and *3: of those before it.",
+    "*2": "The value of the program before the last one; see *1.",
+    "*3": "The value of the program before the last two; see *1.",
     "doc": "(doc name)\n\nThe documentation of a name: how it is called, what it does, examples.",
 }
 

@@ -73,27 +73,26 @@ FORMS = frozenset((  # special forms
     "quasiquote", "quote", "set!", "throw", "try", "unless", "when", "while",
 ))  # fmt: skip
 ABSENT_FORMS = frozenset(SPECIAL_FORMS) - FORMS  # eval, import, what reaches Python
-OWN = ("return", "fail", "dir", "apropos", "doc")  # what the box adds to the language
+OWN = ("return", "fail", "dir", "apropos", "doc", "*1", "*2", "*3")  # what the box adds to the language
 
-INSTEAD = {  # by the beginning of a name: what to do without it
-    "file/": "ask the host for the data; it comes as data/NAME",
-    "http/": "call one of the tools, if the host has granted one",
-    "llm/": "call one of the tools, if the host has granted one",
-    "shell": "programs in the box can't start others",
-    "sys/": "the box knows nothing of the machine it runs on",
-    "env": "the box has no environment; settings come as data/NAME",
-    "time": "there is no clock in the box; times come as data/NAME",
-    "sleep": "there is no clock in the box",
-    "math/random": "there is no randomness in the box; random numbers come as data/NAME",
-    "eval": "write the form itself, or a function",
-    "load": "put the definitions into the program",
-    "import": "put the definitions into the program",
-    "macroexpand": "the host can show expansions: sema compile --dump",
-    "def": "agents and tools are the host's: call a tool/NAME",
-    "breakpoint": "print what you want to see",
-    ".": "Python can't be reached from the box",
-    "py/": "Python can't be reached from the box",
-}
+PYTHON = "Python can't be reached from the box"
+NO_CLOCK = "there is no clock in the box; times come as data/NAME"
+NO_CHANCE = "there is no randomness in the box; random numbers come as data/NAME"
+DEFINITIONS = "put the definitions into the program"
+HOST = "call one of the tools, if the host has granted one"
+INSTEAD = {  # by a name, or by its beginning up to a slash: what to do without it
+    "file/": "ask the host for the data; it comes as data/NAME", "http/": HOST,
+    "llm/": HOST, "db/": HOST, "sqlite/": HOST, "agent/": HOST, "conversation/": HOST, "mcp/": HOST,
+    "defagent": HOST, "deftool": HOST, "prompt": HOST,
+    "shell": "programs in the box can't start others", "sys/": "the box knows nothing of the machine it runs on",
+    "env": "the box has no environment; settings come as data/NAME", "time": NO_CLOCK, "time/": NO_CLOCK,
+    "time-ms": NO_CLOCK, "sleep": "there is no clock in the box",
+    "math/random": NO_CHANCE, "math/random-int": NO_CHANCE,
+    "random": NO_CHANCE, "rand": NO_CHANCE, "rand-int": NO_CHANCE, "shuffle": NO_CHANCE, "list/shuffle": NO_CHANCE,
+    "list/pick": NO_CHANCE, "eval": "write the form itself, or a function", "load": DEFINITIONS, "import": DEFINITIONS,
+    "require": DEFINITIONS, "module": DEFINITIONS, "macroexpand": "the host can show expansions: sema compile --dump",
+    "breakpoint": "print what you want to see", "py/": PYTHON,
+}  # fmt: skip
 
 
 def restrict_forms() -> None:
@@ -103,5 +102,6 @@ def restrict_forms() -> None:
 
 
 def advice(name: str) -> str | None:
-    """What to do in place of a builtin that the box lacks."""
-    return next((text for start, text in INSTEAD.items() if name.startswith(start)), None)
+    """What to do in place of something that the box lacks."""
+    family, slash, _ = name.partition("/")
+    return INSTEAD.get(name) or INSTEAD.get(family + slash if slash else name) or (PYTHON if name[:1] == "." else None)

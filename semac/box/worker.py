@@ -23,7 +23,8 @@ from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree, nodes_of
 from semac.box.discovery import Discovery
-from semac.box.guards import Bits
+from semac.box.guards import apply_limits
+from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
 from semac.box.profile import advice
 from semac.box.tasks import Asked, Tasks, use
@@ -139,9 +140,10 @@ class Runner:
         discovery = Discovery(self.session.names, self.tools)
         for name, function in (("dir", discovery.dir), ("apropos", discovery.apropos), ("doc", discovery.doc)):
             self.session.bind(name, function)
+        self.keeping = Keeping(self.session)
 
     def run(self, request: dict[str, Any]) -> Answer:
-        """The answer to a request {"source", "data", "tools", "limits"}."""
+        """The answer to a request {"source", "data", "inputs", "tools", "limits", "keeps"}."""
         limits: dict[str, int] = request["limits"]
         self.limits = limits
         self.is_admitted = self.is_running = False
@@ -149,36 +151,51 @@ class Runner:
         if self.pipe is not None:
             allow_processor_seconds(limits["wall_ms"] // 1000 + 2)
         prints = Prints(limits)
-        Bits.most = limits["integer_bits"]
+        apply_limits(limits)
         output.sink = output.error_sink = prints
-        answer: Answer
         started = time.perf_counter()
         try:
-            self.grant(request)
-            answer = {"status": "value"}
-            answer |= self.shown(Context().run(self.evaluate, request["source"], limits), limits)
-        except Ended as ended:
-            answer = ended.answer
-            if answer["status"] in ("return", "fail"):
-                answer = self.completed(ended, limits)
-        except Unsafe as problem:
-            answer = entry("internal_error", f"the compiled program was refused: {problem}", None, None, None)
-        except BaseException as error:  # whatever a program raises is its answer
-            answer = explained(error, self.is_running)
+            answer = self.answer(request, limits)
         finally:
             output.sink = output.error_sink = None
         duration = round((time.perf_counter() - started) * 1000, 3)
-        if answer["status"] in ("value", "return") and self.defines:
-            answer["defined"] = summary(self.defines, self.value_of)
         if answer["status"] == "error" and not self.is_admitted and not self.session.macros:
             answer["untouched"] = True
         return {**answer, "prints": list(prints), "duration_ms": duration}
+
+    def answer(self, request: dict[str, Any], limits: dict[str, int]) -> Answer:
+        try:
+            self.grant(request)
+            value = Context().run(self.evaluate, request["source"], limits)
+            answer = {"status": "value", **self.shown(value, limits), **self.defined()}
+            self.keep(request, limits)
+            self.keeping.remember(value)
+            return answer
+        except Ended as ended:
+            if ended.answer["status"] in ("return", "fail"):
+                return self.completed(ended, request, limits)
+            return ended.answer
+        except Unsafe as problem:
+            return entry("internal_error", f"the compiled program was refused: {problem}", None, None, None)
+        except BaseException as error:  # whatever a program raises is its answer
+            return explained(error, self.is_running)
+
+    def keep(self, request: dict[str, Any], limits: dict[str, int]) -> None:
+        """Raises Ended where a session would hold too much."""
+        if request["keeps"] and self.keeping.exceeds(limits["kept_mb"]):
+            instead = "keep less: counts and samples in place of items"
+            raise Ended(over("kept_exceeded", "kept_mb", limits["kept_mb"], instead))
+
+    def defined(self) -> dict[str, Any]:
+        """The part of an answer that says what the program defined."""
+        return {"defined": summary(self.defines, self.value_of)} if self.defines else {}
 
     def value_of(self, name: str) -> Any:
         """The value of a global; ABSENT where it has none."""
         return self.session.globals.get(self.session.shared.global_name(name), ABSENT)
 
     def grant(self, request: dict[str, Any]) -> None:
+        before = memory_in_use()
         for name, value in request["data"].items():
             self.session.bind(f"data/{name}", decoded(value))
         for name in request["tools"]:
@@ -186,6 +203,7 @@ class Runner:
         self.tools.update(request["tools"])
         self.inputs = frozenset(f"data/{name}" for name in request["inputs"])
         self.granted = frozenset(self.session.names)
+        self.keeping.granted(before)
 
     def evaluate(self, source: str, limits: dict[str, int]) -> Any:
         size = len(source.encode("utf-8", "surrogatepass"))
@@ -201,9 +219,13 @@ class Runner:
         self.tasks.finish()
         return value
 
-    def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
+    def completed(self, ended: Ended, request: dict[str, Any], limits: dict[str, int]) -> Answer:
         try:
-            return {**ended.answer, **self.shown(ended.value, limits)}
+            answer = {**ended.answer, **self.shown(ended.value, limits)}
+            if ended.answer["status"] == "return":
+                self.keep(request, limits)
+                answer |= self.defined()
+            return answer
         except Ended as too_large:
             return too_large.answer
         except BaseException as error:

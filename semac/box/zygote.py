@@ -23,8 +23,9 @@ from sema_runtime.box.probe import layers
 from sema_runtime.values.digits import MOST_DIGITS
 from semac.box import worker
 from semac.box.discovery import load_texts
-from semac.box.guards import guard_integers
+from semac.box.guards import guard_integers, guard_patterns
 from semac.box.profile import MODULES, restrict_forms
+from semac.box.suggestions import load_advice
 from semac.process import deepen
 
 MOST_MESSAGE = 4096
@@ -97,7 +98,9 @@ def warm_up() -> None:
     """Runs programs of many kinds, for what they load at first use."""
     limits = vars(Limits())
     for source in WARM_UP:
-        worker.Runner(None).run({"source": source, "data": {}, "inputs": [], "tools": {}, "limits": limits})
+        worker.Runner(None).run(
+            {"source": source, "data": {}, "inputs": [], "keeps": False, "tools": {}, "limits": limits}
+        )
 
 
 def main() -> None:
@@ -110,7 +113,9 @@ def main() -> None:
     reserve_stack()
     load_everything()
     load_texts()
+    load_advice()
     guard_integers()
+    guard_patterns()
     restrict_forms()
     warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from semac.cli.box import limit_options, named_data, opened, tools_of
+from semac.cli.box.options import granted_options, limit_options, named_data, opened, tools_of
 
 TOKEN = "SEMA_BOX_TOKEN"
 
@@ -24,8 +24,7 @@ def main(args: list[str]) -> int:
 @click.option("--http", "address", metavar="[HOST:]PORT", help="Serve Streamable HTTP there; without, stdio.")
 @click.option("--token-file", metavar="FILE", help=f"The bearer token of clients, 32 characters or more; or {TOKEN}.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME[:PORT]", help="A name that clients reach it by.")
-@click.option("--data", "data", multiple=True, metavar="NAME=@FILE", help="data/NAME: a JSON file, or JSON itself.")
-@click.option("--tools", "tools", multiple=True, metavar="FILE", help="A Sema file; its tools become tool/NAME.")
+@granted_options
 @limit_options
 def serve(
     address: str | None,

@@ -16,7 +16,7 @@ from semac.cli.common import SETTINGS, WITH_VALUE, failed, sandbox_options, set_
 # name: (module, one line of help); the module's `main` takes the arguments and returns the exit status
 COMMANDS: dict[str, tuple[str, str]] = {
     "ast": ("semac.cli.ast", "Show the forms of a program, as text or JSON."),
-    "box": ("semac.cli.box", "Run programs that nobody trusts, in hardened processes."),
+    "box": ("semac.cli.box.commands", "Run programs that nobody trusts, in hardened processes."),
     "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
     "check": ("semac.cli.check", "Report errors of programs without running them."),
     "completions": ("semac.cli.completions.command", "Print or install what a shell completes at Tab."),

@@ -21,7 +21,10 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
-    "semac/cli/box.py": {"click"},
+    "semac/cli/box/commands.py": {"click"},
+    "semac/cli/box/options.py": {"click"},
+    "semac/cli/box/repl.py": {"click"},
+    "semac/cli/box/stream.py": {"click"},
     "semac/cli/box_server.py": {"click"},
     "runtime/sema_runtime/box/serve/http.py": {"mcp", "starlette", "uvicorn"},
     "runtime/sema_runtime/box/serve/mcp_server.py": {"anyio", "mcp"},

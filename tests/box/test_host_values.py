@@ -61,7 +61,7 @@ class Own:
     [
         ({"a": {"b": [1, None, True]}}, "{:a {:b [1 nil #t]}}"), ({1: 2, "s": 3}, "{1 2 :s 3}"), ({2, 1}, "[1 2]"),
         (Text("x"), '"x"'), (Word.TEA, '"tea"'), (b"ab", "#u8(97 98)"), (memoryview(b"a"), "#u8(97)"),
-        (Fraction(1, 3), "1/3"), (math.nan, "NaN"), (-math.inf, "-inf"), ((1, (2,)), "[1 [2]]"), (1 << 200, str(1 << 200)),
+        (Fraction(1, 3), "1/3"), (math.nan, "NaN"), (-math.inf, "-inf"), ((1, (2,)), "[1 [2]]"),
         (HostileDict(a=1), '"<HostileDict>"'), (Own, '"<native-fn Own>"'),
     ],
 )  # fmt: skip
@@ -75,14 +75,20 @@ def test_objects_whose_code_fails_show_their_type_alone(pool: Pool) -> None:
 
 def test_numbers_and_arrays_of_numpy_are_numbers_and_vectors(pool: Pool) -> None:
     numpy = pytest.importorskip("numpy")
-    data = {"x": [numpy.float64(1.5), numpy.int64(3), numpy.arange(4).reshape(2, 2), numpy.str_("s"), numpy.bool_(True)]}
+    data = {
+        "x": [numpy.float64(1.5), numpy.int64(3), numpy.arange(4).reshape(2, 2), numpy.str_("s"), numpy.bool_(True)]
+    }
     assert pool.run("data/x", data=data).text == '[1.5 3 [[0 1] [2 3]] "s" #t]'
 
 
 def test_what_holds_itself_or_never_ends_is_refused(pool: Pool) -> None:
     cycle: list[Any] = []
     cycle += [cycle, cycle]
-    for value, words in ((cycle, "nested more than 100 deep"), (Own(), "nested more than 100 deep"), (Endless(), "more than")):
+    for value, words in (
+        (cycle, "nested more than 100 deep"),
+        (Own(), "nested more than 100 deep"),
+        (Endless(), "more than"),
+    ):
         with pytest.raises(SemaError, match=f"data/x .*{words}"):
             pool.run("1", data={"x": value})
 
@@ -92,9 +98,10 @@ def test_what_holds_itself_or_never_ends_is_refused(pool: Pool) -> None:
     [
         ("(list (mutable-array/new 2 1) (f64-array 1.5) (bytevector 1 255))", [[1, 1], [1.5], b"\x01\xff"],
          "([1 1] [1.5] #u8(1 255))"),
-        ("(define-record-type p (mk x top-left) p? (x px)) (mk 1 (mk :a nil))", {"x": 1, "top-left": {"x": "a", "top-left": None}},
-         "{:top-left {:top-left nil :x :a} :x 1}"),
-        ("(list 1/3 (/ 1 (expt 3 900)))", [1 / 3, 3.0**-900], None), ("{[1 2] 3 {:a 1} 4}", {"[1, 2]": 3, '{"a": 1}': 4}, None),
+        ("(define-record-type p (mk x y-z) p? (x px)) (mk 1 (mk :a nil))", {"x": 1, "y-z": {"x": "a", "y-z": None}},
+         "{:x 1 :y-z {:x :a :y-z nil}}"),
+        ("(list 1/3 (/ 1 (expt 3 900)))", [1 / 3, 3.0**-900], None),
+        ("{[1 2] 3 {:a 1} 4}", {"[1, 2]": 3, '{"a": 1}': 4}, None),
         ("{(list (expt 7 9000)) 1}", None, None), ("(hashmap/new :a 1)", {"a": 1}, "{:a 1}"),
         ("(expt 2 12000)", 1 << 12_000, None),
     ],
@@ -107,9 +114,13 @@ def test_values_of_programs_are_data_of_the_host(pool: Pool, source: str, python
     assert sema is None or to_text(decoded(outcome.encoded)) == sema
 
 
-@pytest.mark.parametrize("field", ["model-dump", "sema_text", "__repr__", "tolist", "items", "__class__", "value", "name"])
+@pytest.mark.parametrize(
+    "field", ["model-dump", "sema_text", "__repr__", "tolist", "items", "__class__", "value", "name"]
+)
 def test_no_field_of_a_record_is_called(pool: Pool, field: str) -> None:
-    source = f'(define-record-type r (mk {field}) r? ({field} field-of)) (define v (mk (fn (. args) (return "hooked"))))'
+    source = (
+        f'(define-record-type r (mk {field}) r? ({field} field-of)) (define v (mk (fn (. args) (return "hooked"))))'
+    )
     outcome = pool.run(f"{source} (println v (str v) (= v v)) (sort (list v v)) v")
     assert outcome.status == "value" and "hooked" not in repr(outcome), outcome
 

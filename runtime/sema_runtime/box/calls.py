@@ -13,8 +13,9 @@ from typing import Any
 
 from sema_runtime.box.codec import TooLarge, for_python, nodes_in
 from sema_runtime.box.host_values import HostEncoder
+from sema_runtime.box.json_schema import misfits
 from sema_runtime.box.limits import Limits, too_many_bytes
-from sema_runtime.box.toolbox import Grant, Invalid
+from sema_runtime.box.toolbox import Grant, Invalid, bounded
 from sema_runtime.values.errors import SemaError
 
 KEPT_RESULTS = 256  # of a session's read tools; the oldest go first
@@ -185,6 +186,9 @@ class Calls:
         size, most = len(json.dumps(encoded)), self.limits.tool_result_bytes
         if size > most:
             raise SemaError(too_many_bytes("its result takes", size, "tool_result_bytes", most, "ask for less"))
+        wrong = misfits(for_python(encoded), tool.result) if tool.result else []
+        if wrong:
+            raise SemaError(f"its result isn't what {tool.signature} says: {bounded(wrong)}")
         return {"result": encoded}
 
     def effects(self) -> str | None:

@@ -194,7 +194,9 @@ def for_python(value: Any) -> Any:
         return [for_python(item) for item in content]
     if tag == "m" and type(content) is list and len(content) % 2 == 0:
         parts = [for_python(item) for item in content]
-        return {_hashable(key, code): item for key, code, item in zip(parts[::2], content[::2], parts[1::2], strict=True)}
+        return {
+            _hashable(key, code): item for key, code, item in zip(parts[::2], content[::2], parts[1::2], strict=True)
+        }
     if type(content) is not str or tag not in ("f", "c", "i", "k", "s", "x", "q", "b"):
         raise SemaError("box: malformed value")
     if tag in FOR_PYTHON:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, time
@@ -17,7 +17,7 @@ from uuid import UUID
 from sema_runtime.box.codec import Encoder, TooLarge, opaque
 from sema_runtime.values.atoms import keyword
 
-MOST_ITEMS = 10_000_000  # of an object that gives them one by one
+MOST_ITEMS = 2_000_000  # of an object that gives them one by one
 TEXTS = (Decimal, PurePath, UUID)
 
 
@@ -68,7 +68,7 @@ def _as_data(value: Any) -> tuple[Any] | None:
         return (dict(_bounded(value.items())),)
     if isinstance(value, AbstractSet):
         return (_ordered(value),)
-    return (list(value),) if isinstance(value, list | tuple) else None
+    return (list(_bounded(value)),) if isinstance(value, list | tuple | Iterator) else None
 
 
 def _number(value: Any) -> tuple[Any] | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sema_runtime.box.calls import Quota, Reply, Results
-from sema_runtime.box.codec import TooLarge, to_frame
+from sema_runtime.box.codec import TooLarge, nodes_in, to_frame
 from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.box.limits import CEILINGS, Limits
 from sema_runtime.box.outcome import Outcome
@@ -87,6 +87,7 @@ class Pool:
         """The outcome of one program in a fresh state. data: its inputs `data/NAME`. tools: functions `tool/NAME`.
         quota: calls of tools that it shares with other programs."""
         with Session(self, data, tools, limits, quota) as session:
+            session.keeps = False
             return session.run(source)
 
     def restore(
@@ -104,6 +105,7 @@ class Pool:
         snapshot = read(path)
         session = Session(self, None, tools, limits, quota)
         session.data, session.history = snapshot.data, snapshot.programs
+        session.history_bytes = size_of(session.history)
         session.check_data()
         try:
             session.begin()
@@ -153,6 +155,11 @@ class Pool:
             return self.zygote.fork(limits, data_mb)
 
 
+def size_of(programs: list[tuple[str, list[Reply]]]) -> int:
+    """The bytes that programs and the replies of their tools take."""
+    return sum(len(source) + len(to_frame({"replies": replies})) for source, replies in programs)
+
+
 class Session:
     """Programs that build on each other: definitions live on when a program succeeds, and leave nothing when it fails.
 
@@ -176,6 +183,8 @@ class Session:
         self.check_data()
         self.tools = grants(tools)
         self.worker: Worker | None = None
+        self.keeps = True  # whether another program may follow
+        self.history_bytes = 0
         self.history: list[tuple[str, list[Reply]]] = []  # programs, and the replies that tools gave them
 
     def cancel(self) -> None:
@@ -189,12 +198,13 @@ class Session:
         if type(programs) is not int or not 0 < programs <= len(self.history):
             raise SemaError(f"box: the session has {len(self.history)} programs, it can't forget {programs}")
         del self.history[-programs:]
+        self.history_bytes = size_of(self.history)
         self.close()
 
     def encoded(self, name: str, value: Any) -> Any:
         """An input as it crosses. Raises SemaError."""
         try:
-            return HostEncoder(self.limits.data_bytes).encode(value)  # each part takes a byte or more
+            return HostEncoder(nodes_in(self.limits.data_bytes)).encode(value)
         except TooLarge as problem:
             raise SemaError(f"box: data/{name} {problem.message}", "give a part of it, or raise data_bytes") from None
 
@@ -235,16 +245,30 @@ class Session:
                 text += ", or could not be taken to where the session is"
             return Outcome("error", reason="worker_died", message=text, hint="run it again")
         assert self.worker is not None
-        turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota)
+        turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota,
+                    keeps=self.keeps)  # fmt: skip
         outcome = turn.run(self.worker, self.pool.refill)
         if outcome.ok:
-            self.history.append((source, turn.replies))
+            outcome = self.kept(source, turn.replies, outcome)
         elif not turn.left_nothing:
             self.close()
         return outcome
 
+    def kept(self, source: str, replies: list[Reply], outcome: Outcome) -> Outcome:
+        """The outcome of a program that succeeded, which the session keeps if there is room for it."""
+        size = size_of([(source, replies)]) if self.keeps else 0
+        if self.history_bytes + size > self.limits.history_bytes:
+            self.close()
+            text = f"limit history_bytes of {self.limits.history_bytes} exceeded by what programs and tools said"
+            return replace(outcome, status="error", reason="history_exceeded", value=None, text=None, encoded=None,
+                           defined={}, message=f"{text}; nothing that the program defined was kept",
+                           hint="ask tools for less, or start another; the host can raise history_bytes")  # fmt: skip
+        self.history_bytes += size
+        self.history.append((source, replies))
+        return outcome
+
     def begin(self) -> None:
-        """Takes a fresh process to where the session is. Its programs have more time than they had: they did succeed."""
+        """Takes a fresh process to where the session is. Its programs did succeed, so they may take longer."""
         self.worker = self.pool.take(self.limits, self.data_mb)
         patient = replace(self.limits, wall_ms=min(4 * self.limits.wall_ms + 2_000, CEILINGS["wall_ms"]))
         for source, replies in self.history:

@@ -40,6 +40,10 @@ class Late(Exception):
     """The deadline has passed."""
 
 
+class Spent(Exception):
+    """A program has used up its time of the processor."""
+
+
 class Worker:
     """A hardened process. Used for one session, by one thread at a time."""
 
@@ -49,8 +53,21 @@ class Worker:
         self.limits = limits
         self.handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
         self.is_ready = False
+        self.most_processor: float | None = None
         self.waiting = select.poll()  # which takes descriptors of any number
         self.waiting.register(pipe, select.POLLIN)
+
+    def watch_processor(self, milliseconds: int | None) -> None:
+        """Has `receive` raise Spent once the process has used that much more of the processor; None: never."""
+        self.most_processor = None if milliseconds is None else self.processor_seconds() + milliseconds / 1000
+
+    def processor_seconds(self) -> float:
+        """How long it has run on a processor; 0.0 where the system doesn't say."""
+        try:
+            with open(f"/proc/{self.pid}/schedstat", "rb") as facts:
+                return int(facts.read().split()[0]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return 0.0
 
     def send(self, message: dict[str, Any], deadline: float) -> None:
         self.pipe.settimeout(max(0.001, deadline - time.monotonic()))
@@ -84,8 +101,13 @@ class Worker:
         collected = bytearray()
         while len(collected) < count:
             left = deadline - time.monotonic()
-            if left <= 0 or not self.waiting.poll(left * 1000):
+            spare = left if self.most_processor is None else self.most_processor - self.processor_seconds()
+            if left <= 0:
                 raise Late()
+            if spare <= 0:
+                raise Spent()
+            if not self.waiting.poll(min(left, spare) * 1000):
+                continue
             try:
                 part = self.pipe.recv(min(count - len(collected), 1 << 20))
             except OSError:

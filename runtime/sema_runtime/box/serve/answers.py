@@ -40,7 +40,8 @@ def words(outcome: Outcome, cap: int) -> str:
     """An outcome as text: what was printed, then the value or the error."""
     if outcome.status == "error":
         place = f" at {outcome.line}:{outcome.column}" if outcome.line else ""
-        ending = f"{outcome.reason}{place}: {outcome.message}" + (f"\nhint: {outcome.hint}" if outcome.hint else "")
+        hint = f"hint: {outcome.hint}" if outcome.hint else None
+        ending = "\n".join(filter(None, (f"{outcome.reason}{place}: {outcome.message}", outcome.excerpt, hint)))
     else:
         ending = ("failed: " if outcome.status == "fail" else "") + (outcome.text or "nil")
         if size(ending) > cap:
