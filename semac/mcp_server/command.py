@@ -12,7 +12,6 @@ import click
 from semac.cli.common import OPTIONS, SANDBOX_HELP, SETTINGS, failed, set_up, standalone
 
 TIMEOUT = "SEMA_MCP_EVAL_TIMEOUT_MS"
-TOKEN = "SEMA_MCP_TOKEN"
 LOGINS = ("login", "logout", "list")
 TIMEOUT_MS = 300_000
 SANDBOX_OPTIONS = ("--sandbox", "--allowed-paths", "--allow")
@@ -46,7 +45,9 @@ def names(_: Any, __: Any, values: tuple[str, ...]) -> tuple[str, ...]:
     "--timeout-ms", type=click.IntRange(0), metavar="N", help=f"For each call; 0: none. [{TIMEOUT} or 300000]"
 )
 @click.option("--http", "address", metavar="[HOST:]PORT", help="Serve Streamable HTTP there; without, stdio.")
-@click.option("--token-file", metavar="FILE", help=f"The bearer token of clients, 32 characters or more; or {TOKEN}.")
+@click.option(
+    "--token-file", metavar="FILE", help="The bearer token of clients, 32 characters or more; or SEMA_MCP_TOKEN."
+)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME[:PORT]", help="A name that clients reach it by.")
 def serve(files: tuple[str, ...], sandbox: str | None, timeout_ms: int | None, **options: Any) -> int:
     """Serve Sema to MCP clients, such as coding agents: evaluation, documentation, compilation, notebooks, and the

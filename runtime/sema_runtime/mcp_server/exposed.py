@@ -12,8 +12,9 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from sema_runtime.llm.jsonable import is_map
+from sema_runtime.llm.tools.schema import item_of, json_schema
 from sema_runtime.llm.tools.tool import Tool
-from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.maps import Map
 
 LONGEST_NAME = 128
@@ -58,12 +59,17 @@ def wire_name(name: str) -> str:
 
 
 def parameters_of(tool: Tool) -> Any:
-    """The parameters map without the keys that are settings."""
+    """The parameters map without the keys that are settings; a bare type, as in {:n :int}, becomes {:type :int}."""
     parameters = tool.parameters
     if not is_map(parameters):
         return parameters
     entries = parameters.pairs() if isinstance(parameters, Map) else parameters.items()
-    return Map({key: spec for key, spec in entries if not _is_setting(key)})
+    return Map({key: _spec(spec) for key, spec in entries if not _is_setting(key)})
+
+
+def _spec(spec: Any) -> Any:
+    is_type = isinstance(spec, Keyword) or item_of(spec) is not None
+    return Map({keyword("type"): spec}) if is_type and not is_map(spec) else spec
 
 
 def _is_setting(key: Any) -> bool:
@@ -82,7 +88,6 @@ def described(tools: Mapping[str, Tool]) -> list[dict[str, Any]]:
 def input_schema(tool: Tool) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments, with types that every client knows."""
     from sema_runtime.llm.tools.python_functions import PythonTool
-    from sema_runtime.llm.tools.schema import json_schema
 
     if isinstance(tool, PythonTool):
         return tool.schema().parameters
