@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-(NEGATIVE, ZERO, POSITIVE, FLOAT, RATIO, TRUE, FALSE, NIL, STR, CHAR, KEYWORD, SYMBOL, LIST, VECTOR, ARRAY, MAP,
- HASHMAP, RECORD, FN, BYTES, OTHER) = (1 << bit for bit in range(21))  # fmt: skip
-ALL = (1 << 21) - 1
+(NEGATIVE, ZERO, POSITIVE, FLOAT, RATIO, TRUE, FALSE, NIL, STR, CHAR, KEYWORD, SYMBOL, LINKED, FLAT, VECTOR, ARRAY, MAP,
+ HASHMAP, RECORD, FN, BYTES, OTHER) = (1 << bit for bit in range(22))  # fmt: skip
+ALL = (1 << 22) - 1
+LIST = LINKED | FLAT  # FLAT alone: lists that surely have their items at hand as a sequence (`List.flat`)
 NATURAL = ZERO | POSITIVE
 INT = NEGATIVE | NATURAL
 BOOL = TRUE | FALSE
@@ -267,13 +268,18 @@ def sign(value: int) -> int:
     return POSITIVE if value > 0 else NEGATIVE if value else ZERO
 
 
-def row_of(*items: Type) -> Type:
+def row_of(*items: Type, tags: int = FLAT) -> Type:
     """A list of known length."""
-    return make(LIST, row=items)
+    return make(tags, row=items)
 
 
 def list_of(item: Type) -> Type:
     return make(LIST, item=item)
+
+
+def flat_of(item: Type) -> Type:
+    """A list whose items surely are at hand."""
+    return make(FLAT, item=item)
 
 
 def vector_of(*items: Type) -> Type:
@@ -482,7 +488,9 @@ def show(type_: Type) -> str:
         elif tag == FALSE and type_.tags & TRUE:
             continue
         elif tag == LIST:
-            parts.append(f"list[{show(type_.item)}]" if type_.row is None else f"({' '.join(map(show, type_.row))})")
+            name = "flat" if type_.tags & LIST == FLAT else "list"
+            row = type_.row
+            parts.append(f"{name}[{show(type_.item)}]" if row is None else f"({' '.join(map(show, row))})")
         elif tag == VECTOR:
             parts.append(f"vector[{show(type_.vitem)}]" if type_.vec is None else f"[{' '.join(map(show, type_.vec))}]")
         elif tag & DICT and type_.shape is not None:

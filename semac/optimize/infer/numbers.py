@@ -31,9 +31,9 @@ from semac.types.lattice import (
     VECTOR,
     Type,
     atom,
+    flat_of,
     join,
     join_all,
-    list_of,
     restrict,
 )
 
@@ -126,7 +126,7 @@ def bits(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 
 @rule("range")
 def counted(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return list_of(counter(args)) if 0 < len(args) <= 3 and all(arg.only(INT) for arg in args) else None
+    return flat_of(counter(args)) if 0 < len(args) <= 3 and all(arg.only(INT) for arg in args) else None
 
 
 def counter(bounds: list[Type]) -> Type:

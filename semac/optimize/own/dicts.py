@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sema_runtime.values.maps import PLAIN
 from semac.anf import nodes as anf
 from semac.anf.nodes import CallRuntime, Expr, Let, Lit, MakeMap, Op, Python, Ref
 from semac.ir.intrinsics import KEYWORD_GET
@@ -29,8 +28,7 @@ class Dicts(Representation):
     def fresh(self, op: Op) -> str:
         """ "Map" or "HashMap" of an operation that makes a map nobody else has; "" for others."""
         if type(op) is anf.MakeMap:
-            plain = all(type(key) is anf.Lit and type(key.value) in PLAIN for key in op.items[0::2])
-            return "Map" if plain else ""
+            return "Map"
         if type(op) is anf.CallBuiltin and op.name == "hashmap/new" and not op.args:
             return "HashMap"
         return ""
@@ -90,13 +88,13 @@ def own_maps(unit: Unit) -> None:
 class DictRewriter(Rewriter):
     hint = "entries"
 
-    def key(self, key: Expr, span: Any, path: str = STORED) -> Expr:
-        """The key as a dict has it. path: of the function that says so of a key of unknown type."""
+    def key(self, key: Expr, span: Any, path: str = STORED, *more: str) -> Expr:
+        """The key as a dict has it. path: of the function that says so of a key of unknown type; more: for that."""
         if is_stored_key(key):
             return key
         var = Var("", None)
         var.hint, var.defined = "key", 1
-        op = CallRuntime(path, [key], span=span)
+        op = CallRuntime(path, [key, *map(Lit, more)], span=span)
         var.op, var.type = op, ANY
         self.out.append(Let(var, op))
         return Ref(var)
@@ -104,6 +102,7 @@ class DictRewriter(Rewriter):
     def make(self, instr: Let) -> None:
         op = instr.op
         if type(op) is MakeMap:
+            op.items[0::2] = [self.key(key, op.span, NEW_KEY, "") for key in op.items[0::2]]
             op.is_raw = True
         else:
             replace(instr, MakeMap([], True, span=op.span, type=op.type))
