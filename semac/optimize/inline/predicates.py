@@ -44,7 +44,7 @@ PREDICATES: dict[str, tuple[int, int, str]] = {
 
 @inlines(*PREDICATES)
 def kind_asked(op: CallBuiltin, place: Place) -> Op | None:
-    if len(op.args) != 1:
+    if len(op.args) != 1 or place.is_text:
         return None
     holds, may_hold, kind = PREDICATES[op.name]
     type_ = op.args[0].type
@@ -52,4 +52,4 @@ def kind_asked(op: CallBuiltin, place: Place) -> Op | None:
         return Move(Lit(True, atom(BOOL)))
     if type_.tags and not type_.tags & (holds | may_hold):
         return Move(Lit(False, atom(BOOL)))
-    return Python(kind, op.args) if kind and not place.is_text else None
+    return Python(kind, op.args) if kind else None
