@@ -90,6 +90,7 @@ _op("tuple", lambda args, loc: ast.Tuple(args, ast.Load(), **loc))
 _op("List", lambda args, loc: ast.List(args, ast.Load(), **loc))  # inside of a call of the class
 _op("is_even", lambda args, loc: compare(binop(args[0], ast.Mod(), const(2, loc), loc), ast.Eq(), const(0, loc), loc))
 _op("is_odd", lambda args, loc: compare(binop(args[0], ast.Mod(), const(2, loc), loc), ast.Eq(), const(1, loc), loc))
+_op("drop_key", lambda args, loc: call(attribute(args[0], "pop", loc), [args[1], const(None, loc)], loc), EFFECT)
 _op("in", lambda args, loc: compare(args[0], ast.In(), args[1], loc), READ)
 _op("get", _method("get"), READ)
 _op("size", _called("len"), READ)  # of what may change

@@ -39,7 +39,7 @@ class Dicts(Representation):
             return self.each(op, {0: READ})
         if op.name in TESTS and count == 1:
             return self.each(op, {0: READ})
-        if op.name == "assoc" and count >= 3 and count % 2:
+        if (op.name == "assoc" and count >= 3 and count % 2) or (op.name == "dissoc" and count >= 2):
             uses = self.each(op, {0: CHANGE})
             return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
         return self.each(op, dict.fromkeys(lent_positions(op.name, count), LEND))
@@ -81,7 +81,7 @@ def own_maps(unit: Unit) -> None:
     Assumes types and escapes as inferred. Sound because a dict is changed only where liveness shows that its map is
     read nowhere else afterwards under the name it had before.
     """
-    if calls_any(unit, frozenset(("assoc",))):
+    if calls_any(unit, frozenset(("assoc", "dissoc"))):
         rewrite_groups(unit, Dicts(), DictRewriter)
 
 
@@ -132,9 +132,14 @@ class DictRewriter(Rewriter):
         replace(instr, new)
 
     def changed(self, instr: Let) -> Ref:
-        """`(assoc m k v ...)` as `m[k] = v`."""
+        """`(assoc m k v ...)` as `m[k] = v`, `(dissoc m k)` as `m.pop(k, None)`."""
         op: Any = instr.op
         subject: Ref = op.args[0]
+        if op.name == "dissoc":
+            for key in op.args[1:]:
+                dropped = Python("drop_key", [subject, self.key(key, op.span)], span=op.span, type=atom(NIL))
+                self.out.append(Let(None, dropped))
+            return subject
         keys = [self.key(key, op.span, NEW_KEY) for key in op.args[1::2]]
         for key, value in zip(keys, op.args[2::2], strict=True):
             if self.form.is_held(value) and self.kind(value.var):
