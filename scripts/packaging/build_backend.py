@@ -4,7 +4,7 @@
 |---|---|
 | editable install | the checkout's `runtime/` folder, which the install puts on the path |
 | wheel from a checkout: `pip install .` | the checkout's `runtime/`, named by its path |
-| wheel from an sdist: `python -m build` | the distribution `sema-runtime` of the same version |
+| sdist and wheels from it: `python -m build` | the distribution `sema-runtime` of the same version |
 """
 
 from __future__ import annotations
@@ -19,18 +19,24 @@ from hatchling.build import *  # noqa: F403 - the hooks of PEP 517 that need not
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 OWN = ["click>=8.1"]
-EDITABLE = "SEMA_EDITABLE_BUILD"  # in the environment, because hatchling loads this file as a hook once more
+BUILT = "SEMA_BUILT"  # what is built; in the environment, because hatchling loads this file as a hook once more
+
+
+def build_sdist(*arguments: Any, **options: Any) -> str:
+    """Builds an sdist, from whose metadata hatchling takes the dependencies of the wheel; its name."""
+    os.environ[BUILT] = "sdist"
+    return build.build_sdist(*arguments, **options)
 
 
 def build_editable(*arguments: Any, **options: Any) -> str:
     """Builds the wheel of an editable install; its name."""
-    os.environ[EDITABLE] = "yes"
+    os.environ[BUILT] = "editable"
     return build.build_editable(*arguments, **options)
 
 
 def _prepared(*arguments: Any, **options: Any) -> str:
     """Writes the metadata of an editable install; the name of their folder."""
-    os.environ[EDITABLE] = "yes"
+    os.environ[BUILT] = "editable"
     return build.prepare_metadata_for_build_editable(*arguments, **options)
 
 
@@ -44,9 +50,9 @@ class Dependencies(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         runtime = Path(self.root) / "runtime"
         project = runtime / "pyproject.toml"
-        if not project.exists():
+        if os.environ.get(BUILT) == "sdist" or not project.exists():
             needed = [f"sema-runtime=={metadata['version']}"]
-        elif os.environ.get(EDITABLE):
+        elif os.environ.get(BUILT) == "editable":
             needed = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
         else:
             needed = [f"sema-runtime @ {runtime.as_uri()}"]
