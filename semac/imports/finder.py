@@ -21,6 +21,7 @@ from keyword import iskeyword
 
 from sema_runtime import when_loaded
 from sema_runtime.capabilities import denied
+from sema_runtime.compiled_modules import compiled_path, is_mapped
 from sema_runtime.values.errors import ReaderError, SemaError
 from semac import sources
 from semac.fingerprint import digest
@@ -168,7 +169,7 @@ def _python_comes_first(fullname: str, entries: list[str], entry: str, file: str
     if spec is None or spec.loader is None or spec.origin is None:
         return False
     folder = os.path.dirname(spec.origin)
-    if folder == entry or os.path.dirname(folder) == entry:
+    if (folder == entry or os.path.dirname(folder) == entry) and not is_mapped(spec.origin):
         warnings.warn(f"import {fullname}: {spec.origin} is used, {file} is ignored", RuntimeWarning, stacklevel=2)
     return True
 
@@ -376,9 +377,14 @@ def _importable_name(real: str) -> str | None:
                 spec = find_spec(name)
             except (ImportError, ValueError, SemaError):
                 continue
-            if spec is not None and spec.origin is not None and os.path.realpath(spec.origin) == real:
+            if spec is not None and spec.origin is not None and _is_of(os.path.realpath(spec.origin), real):
                 return name
     return None
+
+
+def _is_of(origin: str, real: str) -> bool:
+    """Whether what Python would import is a source file, or stands for it in an installed package."""
+    return origin == real or (origin == compiled_path(real) and is_mapped(origin))
 
 
 def _file_module_name(real: str) -> str:
