@@ -61,7 +61,7 @@ class PythonForms:
 
     def parameters(self, items: list[Any]) -> list[str]:
         """Parameters, with their types; a receiver has none."""
-        shown = []
+        shown: list[str] = []
         for index, item in enumerate(items):
             if type(item) is Symbol:
                 name = item.name
@@ -106,7 +106,7 @@ class PythonForms:
         """A class with its members; Any where a base or a decorator isn't plain."""
         decorators, (target, *rest) = _decorated(form)
         bases = [part for part in target.items[1:]] if type(target) is List else []
-        shown = []
+        shown: list[str] = []
         for at, base in enumerate(bases):
             if type(base) is Keyword and at + 1 < len(bases) and type(bases[at + 1]) in (bool, int, str):
                 shown.append(f"{mangle(base.name)}={bases[at + 1]!r}")

@@ -93,7 +93,9 @@ def in_editor(folder: Path, body: Body) -> None:
     async def run() -> None:
         editor = Editor(folder)
         await editor.client.start_io(SEMA, "lsp")
-        editor.started = await editor.client.initialize_async(lsp.InitializeParams(CAPABILITIES, root_uri=folder.as_uri()))
+        editor.started = await editor.client.initialize_async(
+            lsp.InitializeParams(CAPABILITIES, root_uri=folder.as_uri())
+        )
         editor.client.initialized(lsp.InitializedParams())
         await body(editor)
         await editor.client.shutdown_async(None)
