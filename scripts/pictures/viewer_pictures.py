@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/how-to/workflow-viewer.md, in a headless Chromium: python scripts/pictures/viewer_pictures.py"""
+"""Makes the pictures of docs/how-to/workflow-viewer.md: python scripts/pictures/viewer_pictures.py, with Chromium"""
 
 from __future__ import annotations
 
