@@ -198,7 +198,7 @@ def is_still(op: Op) -> bool:
 
 
 class VariableRewriter(DictRewriter):
-    """Gives the operations on these variables the form of bare dicts. held: they, and the variables they are read in."""
+    """Gives operations on these variables the form of bare dicts. held: they, and the variables they are read in."""
 
     def __init__(self, held: dict[Var, str]) -> None:
         self.form = Dicts()
