@@ -33,7 +33,6 @@ MIXED = "mixed"  # the form of a union whose parts have several
 MAX_DEPTH = 4  # of containers in containers, before what is inside counts as unknown
 MAX_MEMBERS = 16  # functions, arrays or records that a union names one by one
 MAX_FIELDS = 32  # of the shape of maps that are written with different keys
-
 NAMES = {
     "int": INT, "float": FLOAT, "rational": RATIO, "true": TRUE, "false": FALSE, "nil": NIL, "str": STR, "char": CHAR,
     "keyword": KEYWORD, "symbol": SYMBOL, "list": LIST, "vector": VECTOR, "array": ARRAY, "map": MAP,
@@ -273,13 +272,8 @@ def row_of(*items: Type, tags: int = FLAT) -> Type:
     return make(tags, row=items)
 
 
-def list_of(item: Type) -> Type:
-    return make(LIST, item=item)
-
-
-def flat_of(item: Type) -> Type:
-    """A list whose items surely are at hand."""
-    return make(FLAT, item=item)
+def list_of(item: Type, tags: int = LIST) -> Type:
+    return make(tags, item=item)
 
 
 def vector_of(*items: Type) -> Type:
@@ -488,9 +482,8 @@ def show(type_: Type) -> str:
         elif tag == FALSE and type_.tags & TRUE:
             continue
         elif tag == LIST:
-            name = "flat" if type_.tags & LIST == FLAT else "list"
-            row = type_.row
-            parts.append(f"{name}[{show(type_.item)}]" if row is None else f"({' '.join(map(show, row))})")
+            name = "flat" if type_.tags & LIST == FLAT else name
+            parts.append(f"{name}[{show(type_.item)}]" if type_.row is None else f"({' '.join(map(show, type_.row))})")
         elif tag == VECTOR:
             parts.append(f"vector[{show(type_.vitem)}]" if type_.vec is None else f"[{' '.join(map(show, type_.vec))}]")
         elif tag & DICT and type_.shape is not None:

@@ -14,6 +14,7 @@ from semac.types.lattice import (
     ARRAY,
     DICT,
     FALSE,
+    FLAT,
     INT,
     LIST,
     NATURAL,
@@ -26,7 +27,6 @@ from semac.types.lattice import (
     ZERO,
     Type,
     atom,
-    flat_of,
     join,
     join_all,
     list_of,
@@ -114,7 +114,7 @@ def truth(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
 
 @rule("list")
 def make_list(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
-    return row_of(*args) if 0 < len(args) <= MANY_ITEMS else flat_of(join_all(args))
+    return row_of(*args) if 0 < len(args) <= MANY_ITEMS else list_of(join_all(args), FLAT)
 
 
 @rule("vector")
@@ -162,7 +162,7 @@ def after(type_: Type, count: int) -> Type:
 
 @rule("map/entries")
 def map_entries(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return flat_of(row_of(args[0].key, args[0].value)) if len(args) == 1 and args[0].only(DICT) else None
+    return list_of(row_of(args[0].key, args[0].value), FLAT) if len(args) == 1 and args[0].only(DICT) else None
 
 
 @rule("cadr", "caddr")
@@ -257,7 +257,7 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
         operands = [more, more, more]  # more of them give no other type
         return join_all(join(FOLDS[name], called_function(flow, name, operands)) for name in head.fns)
     if head.fns == {"append"} and args[-1].only(SEQUENCE) and more.only(LIST):
-        return flat_of(more.item)
+        return list_of(more.item, FLAT)
     if any(type(function) is not Function for function in head.fns):
         return None
     result = NEVER
@@ -265,6 +265,6 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
         for param in function.params:
             flow.solver.grow(param, more)
         if function.rest is not None:
-            flow.solver.grow(function.rest, flat_of(more))
+            flow.solver.grow(function.rest, list_of(more, FLAT))
         result = join(result, flow.solver.read(function))
     return result

@@ -30,6 +30,7 @@ from semac.types.lattice import (
     DICT,
     FALSE,
     FALSY,
+    FLAT,
     FN,
     INT,
     KEYWORD,
@@ -45,9 +46,9 @@ from semac.types.lattice import (
     Type,
     atom,
     dict_of,
-    flat_of,
     function_of,
     join,
+    list_of,
     make,
     restrict,
     shape_of,
@@ -95,7 +96,7 @@ class Flow:
         if type(code) is Function:
             self.function = code
             if code.rest is not None and code.is_open:
-                self.solver.grow(code.rest, flat_of(ANY))
+                self.solver.grow(code.rest, list_of(ANY, FLAT))
             for param, kind in zip(code.params, code.kinds, strict=False):  # its entry passes on what fits
                 self.solver.grow(param, fitted(ANY, kind))
             self.solver.returned(code, self.block(code_of(code)))
@@ -230,7 +231,7 @@ class Flow:
             rest = NEVER
             for arg in args[len(function.params) :]:
                 rest = join(rest, arg)
-            self.solver.grow(function.rest, flat_of(rest))
+            self.solver.grow(function.rest, list_of(rest, FLAT))
             self.solver.escape(rest)
         elif len(args) != len(function.params):
             return NEVER  # it raises
