@@ -21,6 +21,7 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
+    "semac/packaging/hatch_plugin.py": {"hatchling"},
     "semac/cli/box.py": {"click"},
     "semac/cli/box_server.py": {"click"},
     "runtime/sema_runtime/box/serve/http.py": {"mcp", "starlette"},
@@ -37,7 +38,8 @@ THIRD_PARTY = {
     "semac/cli/eval/command.py": {"click"},
     "semac/cli/run.py": {"click"},
     "semac/cli/fmt.py": {"click"},
-    "semac/cli/nrepl.py": {"click"},
+    "semac/cli/editors/nrepl.py": {"click"},
+    "semac/cli/editors/stubs.py": {"click"},
     "semac/editors/pygments_lexer.py": {"pygments"},
     "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
@@ -53,11 +55,6 @@ THIRD_PARTY = {
     "runtime/sema_runtime/mcp_server/server.py": {"anyio", "mcp"},
     "runtime/sema_runtime/mcp_server/transports.py": {"anyio"},
     "runtime/sema_runtime/mcp_server/worker.py": {"greenlet"},
-    "semac/lsp/diagnosis.py": {"lsprotocol"},
-    "semac/lsp/documents.py": {"lsprotocol", "pygls"},
-    "semac/lsp/features.py": {"lsprotocol"},
-    "semac/lsp/server.py": {"lsprotocol", "pygls"},
-    "semac/lsp/workspace.py": {"pygls"},
     "semac/cli/workflow/approvals.py": {"click"},
     "semac/cli/workflow/command.py": {"click"},
     "semac/cli/workflow/list.py": {"click"},
