@@ -158,10 +158,10 @@ class CompilerTools:
         return Reply(f"{what}: {(ended.errors or ended.output).strip().removeprefix('Error: ')}", True)
 
     async def compile(self, arguments: Arguments, progress: Progress) -> Reply:
-        from semac.cli.compile import python_path
+        from sema_runtime.compiled_modules import compiled_path
 
         source = may_use("compile", arguments["source_path"], "fs-read", "fs-write")
-        target = may_use("compile", arguments.get("output_path") or python_path(source))
+        target = may_use("compile", arguments.get("output_path") or compiled_path(source))
         ended = await self._command(["compile", source, "-o", target], progress)
         return self._failed("Compile error", ended) if ended.status else Reply(f"Compiled successfully to {target}")
 
