@@ -21,6 +21,11 @@ def bundled(path: str) -> str:
     return carried if inside != os.curdir and os.path.exists(carried) else path
 
 
+def is_compiled(path: str) -> bool:
+    """Whether a file in a built program was made by the build, so that searches leave it out."""
+    return path.endswith((".py", ".pyc", "__pycache__"))
+
+
 def python_command(module: str) -> list[str]:
     """What starts another process that runs a module of this Python, without the user's settings of Python."""
     if root is None:

@@ -8,7 +8,7 @@ from stat import S_ISDIR, S_ISREG
 
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
-from sema_runtime.support.bundle import bundled
+from sema_runtime.support.bundle import bundled, is_compiled
 from sema_runtime.support.file_access import (
     FAILURES,
     checked,
@@ -387,7 +387,10 @@ def file_list(path: Any) -> List:
     """
     target = bundled(checked("file/list", path))
     try:
-        return List(sorted(map(readable_name, os.listdir(target))))
+        names = os.listdir(target)
+        if target != path:  # a folder that a built program carries
+            names = [name for name in names if not is_compiled(name)]
+        return List(sorted(map(readable_name, names)))
     except FAILURES as error:
         raise failed("file/list", path, error) from None
 
