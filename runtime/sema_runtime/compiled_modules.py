@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sema_runtime.support import bundle
+from sema_runtime import bundle
 from sema_runtime.values.naming import COMPILED
 
 TYPE_CHECKING = False

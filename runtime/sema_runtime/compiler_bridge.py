@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from sema_runtime import bundle
 from sema_runtime.compiled_modules import compiled_form, import_compiled, refuse_sources
-from sema_runtime.support import bundle
 from sema_runtime.support.home import in_home
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error

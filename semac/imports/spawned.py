@@ -12,7 +12,7 @@ from importlib.machinery import SourceFileLoader as Loader
 from types import ModuleType
 from typing import Any
 
-from sema_runtime.support import bundle
+from sema_runtime import bundle
 
 ENTRY = "sema_imports"
 MAIN = "__mp_main__"  # what `multiprocessing` calls it
@@ -28,9 +28,7 @@ class Hook:
         if bundle.root is None:
             return self.install, ()
         paths = f"import sys; sys.path[:] = {sys.path!r}"
-        files = (
-            f"from sema_runtime.support import bundle; bundle.root, bundle.packages = {bundle.root, bundle.packages!r}"
-        )
+        files = f"from sema_runtime import bundle; bundle.root, bundle.packages = {bundle.root, bundle.packages!r}"
         hook = f"from {self.install.__module__} import {self.install.__name__}; {self.install.__name__}()"
         return exec, (f"{paths}; {files}; {hook}", {})
 

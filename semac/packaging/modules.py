@@ -79,7 +79,7 @@ def compiled_module(source: str, settings: Settings, mode: str = "module") -> Co
             native = native_module(text, real)
             if native is not None:
                 return Compiled(*native)
-        unit = compile_source(text, real, mode, lists_globals=mode == "module")
+        unit = compile_source(text, real, mode, lists_globals=True)
         unit.text = text
         unit.show_warnings()
         return Compiled(unit.mapped_text())

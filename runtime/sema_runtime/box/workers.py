@@ -13,8 +13,8 @@ from typing import Any
 
 from sema_runtime.box.codec import to_frame
 from sema_runtime.box.limits import Limits
+from sema_runtime.bundle import python_command
 from sema_runtime.compiler_bridge import ZYGOTE
-from sema_runtime.support.bundle import python_command
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0

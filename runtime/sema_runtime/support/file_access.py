@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 
+from sema_runtime.bundle import bundled
 from sema_runtime.capabilities import check_path
-from sema_runtime.support.bundle import bundled
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.systems import O_CLOEXEC, O_NONBLOCK
 from sema_runtime.values.errors import IoError, SemaError

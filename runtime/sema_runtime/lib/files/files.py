@@ -6,9 +6,9 @@ import os
 from itertools import chain
 from stat import S_ISDIR, S_ISREG
 
+from sema_runtime.bundle import bundled, is_compiled
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
-from sema_runtime.support.bundle import bundled, is_compiled
 from sema_runtime.support.file_access import (
     FAILURES,
     checked,

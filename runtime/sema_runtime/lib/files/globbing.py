@@ -7,8 +7,8 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
+from sema_runtime import bundle
 from sema_runtime.capabilities import PathDenied, check_path
-from sema_runtime.support import bundle
 from sema_runtime.support.file_access import readable_name, reason
 from sema_runtime.values.errors import IoError, SemaError
 
