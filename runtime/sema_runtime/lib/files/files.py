@@ -68,7 +68,7 @@ def file_read_bytes(path: Any) -> bytes:
     return contents("file/read-bytes", path)
 
 
-@builtin("file/read-lines", type="str -> list str fresh", cap="fs-read")
+@builtin("file/read-lines", type="str -> flat str fresh", cap="fs-read")
 def file_read_lines(path: Any) -> List:
     """Reads the lines of a file, without their ends (`\\n` or `\\r\\n`), as a list.
 
@@ -377,7 +377,7 @@ def file_is_is_symlink(path: Any) -> bool:
     return os.path.islink(checked("file/is-symlink?", path))
 
 
-@builtin("file/list", type="str -> list str fresh", cap="fs-read")
+@builtin("file/list", type="str -> flat str fresh", cap="fs-read")
 def file_list(path: Any) -> List:
     """Lists a directory: the names of the files and directories in it, sorted.
 
@@ -395,7 +395,7 @@ def file_list(path: Any) -> List:
         raise failed("file/list", path, error) from None
 
 
-@builtin("file/glob", type="str -> list str fresh", cap="fs-read")
+@builtin("file/glob", type="str -> flat str fresh", cap="fs-read")
 def file_glob(pattern: Any) -> List:
     """Finds files by a pattern with `*`, `?`, `[...]` and `**` (any number of directories): the paths, sorted.
 
