@@ -58,7 +58,9 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else None
         self.seen.append((self.command, self.path, self.headers.get("authorization", ""), body))
         status = {"/users/missing": 404, "/users/moved": 302}.get(self.path, 200)
-        said = json.dumps({"name": "Bo", "path": self.path, "you-sent": self.headers.get("authorization"), "body": body}).encode()
+        said = json.dumps(
+            {"name": "Bo", "path": self.path, "you-sent": self.headers.get("authorization"), "body": body}
+        ).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("location", "http://127.0.0.1:9/")

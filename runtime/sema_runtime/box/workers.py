@@ -9,19 +9,18 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from typing import Any
 
 from sema_runtime.box.codec import nodes_in, to_frame
 from sema_runtime.box.limits import Limits
+from sema_runtime.bundle import python_command
 from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0
 WIDEST = 12  # bytes of JSON for a character of text
 NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
-ZYGOTE_COMMAND = ("-s", "-P", "-m", ZYGOTE)  # what Python is started with
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the same order of sets each time; the zygote takes it out of its environment
 STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 PARTS_OF_NODE = 4  # commas, colons and brackets in JSON
@@ -147,13 +146,18 @@ def is_within(body: bytes, parts: int) -> bool:
     return count(body) <= parts or count(STRINGS.sub(b"", body)) <= parts
 
 
+def zygote_command() -> list[str]:
+    """What starts the process that forks workers."""
+    return python_command(ZYGOTE)
+
+
 class Zygote:
     """The process that forks workers (semac/box/zygote.py). Raises SemaError where it doesn't start."""
 
     def __init__(self) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.process = subprocess.Popen(
-            [sys.executable, *ZYGOTE_COMMAND, str(theirs.fileno())],
+            [*zygote_command(), str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
             env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
