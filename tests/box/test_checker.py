@@ -103,4 +103,4 @@ def test_whatever_the_compiler_makes_of_programs_of_the_box_is_admitted(monkeypa
             checked += 1
         except Unsafe as problem:
             refused.append(f"{problem}: {source[:100]}")
-    assert not refused and checked > 300, (checked, refused)
+    assert not refused and checked > 200, (checked, refused)
