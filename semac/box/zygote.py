@@ -86,6 +86,8 @@ def reserve_stack() -> None:
     import ctypes
     import resource
 
+    if not os.path.exists("/proc/self/maps"):
+        return
     with open("/proc/self/maps") as regions:
         stack = next((line for line in regions if line.rstrip().endswith("[stack]")), None)
     most, _ = resource.getrlimit(resource.RLIMIT_STACK)
@@ -150,7 +152,7 @@ def start(
     """Becomes a worker. taken: bytes of address space that this process has."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        memory = taken + (order["memory_mb"] << 20)
+        memory = taken + (order["memory_mb"] << 20) if taken else 0
         harden(descriptor, memory, order["cpu_seconds"], available, filter_)
         worker.serve(runner, PIPE)
     except BaseException:

@@ -84,12 +84,20 @@ def sandbox() -> dict[str, Any]:
     }
 
 
-def box() -> dict[str, list[str]]:
-    """The layers of the kernel's protection that programs in the box have here, and those that are missing."""
+def box() -> dict[str, Any]:
+    """The layers of the kernel's protection that programs in the box have here, those that are missing, and those
+    without which none runs."""
+    from sema_runtime.box.policy import needed
     from sema_runtime.box.probe import LAYERS, layers
 
     there = layers()
-    return {"layers": sorted(there), "missing": sorted(set(LAYERS) - there)}
+    return {
+        "layers": sorted(there),
+        "missing": sorted(set(LAYERS) - there),
+        "needs": sorted(needed()),
+        "own_user": hasattr(os, "getuid") and os.getuid() == 0,
+        "runs": hasattr(os, "fork") and needed() <= there,
+    }
 
 
 def _version() -> str:

@@ -16,6 +16,7 @@ from sema_runtime.box.codec import TooLarge, nodes_in, to_frame
 from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.box.limits import CEILINGS, Limits
 from sema_runtime.box.outcome import Outcome
+from sema_runtime.box.policy import check, needed
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.box.snapshots import Snapshot, read, write
 from sema_runtime.box.toolbox import Granted, grants
@@ -24,7 +25,6 @@ from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
 DATA_GROWS = 24  # memory that inputs take while they are read, as a multiple of their bytes
-NEEDED = frozenset(("landlock", "seccomp"))
 NAME = re.compile(r"[^\s()\[\]{}\"';,`#|\x00-\x20]+")
 TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
@@ -33,13 +33,14 @@ class Pool:
     """Runs programs, each in a fresh process. May be shared by threads.
 
     limits: of programs for which nothing else is said. spare: processes that are kept ready. needs: layers without
-    which nothing runs (none: `frozenset()`); raises Unprotected where the machine lacks one.
+    which nothing runs (none: `frozenset()`; by default all, or those of SEMA_BOX_NEEDS); raises Unprotected where the
+    machine lacks one, and warns where it lacks another.
     """
 
-    def __init__(self, limits: Limits | None = None, spare: int = 2, needs: frozenset[str] = NEEDED) -> None:
+    def __init__(self, limits: Limits | None = None, spare: int = 2, needs: frozenset[str] | None = None) -> None:
         self.limits = limits or Limits()
         self.spare = spare
-        self.needs = needs
+        self.needs = needed() if needs is None else needs
         self.ready: deque[Worker] = deque()
         self.lock = threading.Lock()
         self.process = os.getpid()
@@ -47,13 +48,11 @@ class Pool:
 
     def _start(self) -> Zygote:
         zygote = Zygote()
-        missing = self.needs - zygote.layers
-        if missing:
+        try:
+            check(zygote.layers, self.needs)
+        except Unprotected:
             zygote.close()
-            raise Unprotected(
-                f"box: this machine lacks {' and '.join(sorted(missing))}",
-                "sema doctor says more; pass needs=frozenset() to run with fewer layers",
-            )
+            raise
         return zygote
 
     @property

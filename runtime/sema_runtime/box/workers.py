@@ -14,6 +14,7 @@ from typing import Any
 
 from sema_runtime.box.codec import nodes_in, to_frame
 from sema_runtime.box.limits import Limits
+from sema_runtime.box.probe import Unprotected
 from sema_runtime.bundle import python_command
 from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
@@ -155,6 +156,8 @@ class Zygote:
     """The process that forks workers (semac/box/zygote.py). Raises SemaError where it doesn't start."""
 
     def __init__(self) -> None:
+        if not hasattr(os, "fork"):
+            raise Unprotected("box: this system can't fork processes, which the box is made of", "use Linux, or WSL")
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.process = subprocess.Popen(
             [*zygote_command(), str(theirs.fileno())],

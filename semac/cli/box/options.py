@@ -34,13 +34,20 @@ def granted_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def opened(limits: tuple[str, ...], allow_missing_layers: bool) -> Pool:
-    """The pool for a command. Raises SemaError."""
-    from sema_runtime.box import Pool
+    """The pool for a command, which says so on stderr where a layer is missing. Raises SemaError."""
+    import warnings
+
+    from sema_runtime.box import Pool, UnprotectedWarning
     from sema_runtime.box.limits import parsed
-    from sema_runtime.box.pool import NEEDED
+    from sema_runtime.support.visible import tell
 
     checked: Limits = parsed(limits)
-    return Pool(checked, needs=frozenset() if allow_missing_layers else NEEDED)
+    with warnings.catch_warnings(record=True) as missing:
+        warnings.simplefilter("always", UnprotectedWarning)
+        pool = Pool(checked, needs=frozenset() if allow_missing_layers else None)
+    for warning in missing:
+        tell(f"Warning: {warning.message}")
+    return pool
 
 
 def tools_of(path: str) -> list[Any]:
