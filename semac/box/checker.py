@@ -67,8 +67,8 @@ OTHER_IMPORTS = {  # modules of which only some things are admitted
                  "dict", "sorted", "reversed", "enumerate", "any", "all", "ord", "chr", "bool", "set", "Exception"},
 }  # fmt: skip
 ATTRIBUTES = frozenset((
-    "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "flat", "get", "is_integer", "items", "join",
-    "lookup", "name", "next", "of", "pairs", "pinned", "pop", "sema_tag", "sorted_keys", "stable", "startswith",
+    "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "flat", "get", "is_integer", "items",
+    "join", "lookup", "name", "next", "of", "pairs", "pinned", "pop", "sema_tag", "sorted_keys", "stable", "startswith",
     "value", "values", "with_traceback",
 ))  # fmt: skip
 BUILTIN_NAMES = frozenset((

@@ -19,7 +19,10 @@ SIGKILL = 9
 
 
 def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes) -> None:
-    """memory: bytes of address space, 0 for no limit. layers: of probe.LAYERS, those to apply. Raises OSError without them."""
+    """memory: bytes of address space, 0 for no limit. layers: of probe.LAYERS, those to apply.
+
+    Raises OSError without them.
+    """
     import resource  # noqa: F401  not every system has it, and the user that this process becomes may not read it
 
     keep_only(pipe)

@@ -49,4 +49,5 @@ def check(layers: frozenset[str], needs: frozenset[str]) -> None:
 
 def warning(layers: frozenset[str]) -> str:
     missing = sorted(frozenset(LAYERS) - layers)
-    return f"box: this machine lacks {' and '.join(missing)}: files and network are kept from native code by {LEFT[layers]}"
+    lacks = f"box: this machine lacks {' and '.join(missing)}"
+    return f"{lacks}: files and network are kept from native code by {LEFT[layers]}"
