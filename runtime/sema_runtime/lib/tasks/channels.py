@@ -16,6 +16,7 @@ from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
+MOST_CAPACITY = 1 << 24
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -33,11 +34,16 @@ def channel_new(capacity: Any = 1) -> Channel:
     """A channel (queue) between tasks that holds up to capacity (default 1) values.
 
     (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
+    (channel/new 100000000) ! channel/new: capacity 100000000 exceeds maximum 16777216
     """
     if type(capacity) is not int:
         type_error("int", capacity)
     if capacity < 1:
         raise SemaError("channel/new: capacity must be at least 1")
+    if capacity > MOST_CAPACITY:
+        raise SemaError(
+            f"channel/new: capacity {capacity} exceeds maximum {MOST_CAPACITY}", "use a smaller bounded capacity"
+        )
     scheduler().pause()
     return Channel(capacity)
 
@@ -170,7 +176,7 @@ def prefill_sem(channel: Any, count: Any) -> None:
     """Puts count permits into a channel that serves as a semaphore."""
     if type(count) is not int:
         type_error("int", count)
-    channel_of(channel).buffer.extend([True] * count)
+    channel_of(channel).buffer.extend([True] * min(count, MOST_CAPACITY))
 
 
 @builtin("__fanout-tagged", type="later (a -> any), keep seq a|nil, int -> list (map keyword any) fresh")
