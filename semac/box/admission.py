@@ -55,7 +55,7 @@ def check(op: nodes.Op) -> None:
             return
     if isinstance(op, FORBIDDEN):
         raise Refused("invalid_form", "Python and imports can't be reached from the box", op.span, advice("py/"))
-    if type(op) is nodes.CallRuntime and op.path.partition(":")[0] not in RUNTIME:
+    if type(op) is nodes.CallRuntime and op.path not in RUNTIME and op.path.partition(":")[0] not in RUNTIME:
         raise Refused("invalid_form", "this form isn't available in the box", op.span, advice("py/"))
 
 

@@ -64,7 +64,7 @@ RUNTIME = frozenset((
     "sema_runtime.values.lookup", "sema_runtime.values.matching", "sema_runtime.values.multiple",
     "sema_runtime.values.parameters", "sema_runtime.values.promises", "sema_runtime.values.records",
     "sema_runtime.tasks.callbacks", "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency",
-    "sema_runtime.conditions.describe",
+    "sema_runtime.conditions.describe", "builtins:tuple",
 ))  # fmt: skip
 FORMS = frozenset((  # special forms
     "and", "async", "await", "begin", "case", "cond", "def", "define", "define-record-type", "define-syntax",
