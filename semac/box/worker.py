@@ -131,6 +131,7 @@ class Runner:
         self.calls = 0
         self.tasks = self.new_tasks(0)
         self.limits: dict[str, int] = {}
+        self.keeps = False  # whether other programs may call what this one defines
         self.is_admitted = False  # whether the program has got beyond the checks that leave no traces
         self.is_running = False
         self.defines: set[str] = set()  # the globals that the program defines or sets
@@ -145,7 +146,7 @@ class Runner:
     def run(self, request: dict[str, Any]) -> Answer:
         """The answer to a request {"source", "data", "inputs", "tools", "limits", "keeps"}."""
         limits: dict[str, int] = request["limits"]
-        self.limits = limits
+        self.limits, self.keeps = limits, request["keeps"]
         self.is_admitted = self.is_running = False
         self.defines = set()
         if self.pipe is not None:
@@ -168,21 +169,21 @@ class Runner:
             self.grant(request)
             value = Context().run(self.evaluate, request["source"], limits)
             answer = {"status": "value", **self.shown(value, limits), **self.defined()}
-            self.keep(request, limits)
+            self.keep(limits)
             self.keeping.remember(value)
             return answer
         except Ended as ended:
             if ended.answer["status"] in ("return", "fail"):
-                return self.completed(ended, request, limits)
+                return self.completed(ended, limits)
             return ended.answer
         except Unsafe as problem:
             return entry("internal_error", f"the compiled program was refused: {problem}", None, None, None)
         except BaseException as error:  # whatever a program raises is its answer
             return explained(error, self.is_running)
 
-    def keep(self, request: dict[str, Any], limits: dict[str, int]) -> None:
+    def keep(self, limits: dict[str, int]) -> None:
         """Raises Ended where a session would hold too much."""
-        if request["keeps"] and self.keeping.exceeds(limits["kept_mb"]):
+        if self.keeps and self.keeping.exceeds(limits["kept_mb"]):
             instead = "keep less: counts and samples in place of items"
             raise Ended(over("kept_exceeded", "kept_mb", limits["kept_mb"], instead))
 
@@ -209,7 +210,7 @@ class Runner:
         size = len(source.encode("utf-8", "surrogatepass"))
         if size > limits["source_bytes"]:
             raise Ended(over("source_exceeded", "source_bytes", limits["source_bytes"], "send a shorter program"))
-        unit = self.session.compile(source, FILE, "program")
+        unit = self.session.compile(source, FILE, "module" if self.keeps else "program")
         self.is_admitted = True
         self.defines = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.is_running = True
@@ -219,11 +220,11 @@ class Runner:
         self.tasks.finish()
         return value
 
-    def completed(self, ended: Ended, request: dict[str, Any], limits: dict[str, int]) -> Answer:
+    def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
         try:
             answer = {**ended.answer, **self.shown(ended.value, limits)}
             if ended.answer["status"] == "return":
-                self.keep(request, limits)
+                self.keep(limits)
                 answer |= self.defined()
             return answer
         except Ended as too_large:

@@ -157,6 +157,15 @@ def test_a_session_has_the_values_of_its_last_programs(pool: Pool) -> None:
         assert session.run("*1").text == "((21 2) 21 nil)"
 
 
+def test_later_programs_may_call_functions_with_anything(pool: Pool) -> None:
+    with Session(pool) as session:
+        session.run("(define (total x) (let loop ((i 0) (s 0)) (if (< i x) (loop (+ i 1) (+ s i)) s)))")
+        session.run("(define (down n) (or (= n 0) (down (- n 1)))) (list (total 3) (down 10))")
+        for _ in range(2):  # the second time in a process that ran the programs again
+            assert session.run("(total 2.5)").value == 3
+            assert session.run("(down 'a)").message == "expected number, got symbol and int"
+
+
 def test_what_a_session_keeps_is_bounded(pool: Pool) -> None:
     tools = {"text": lambda: "x" * 30_000}
     with Session(pool, tools=tools, limits=replace(pool.limits, kept_mb=8, history_bytes=80_000)) as session:

@@ -271,6 +271,6 @@ class Session:
         self.worker = self.pool.take(self.limits, self.data_mb)
         patient = replace(self.limits, wall_ms=min(4 * self.limits.wall_ms + 2_000, CEILINGS["wall_ms"]))
         for source, replies in self.history:
-            turn = Turn(source, self.data, self.tools, patient, list(replies))
+            turn = Turn(source, self.data, self.tools, patient, list(replies), keeps=True)
             if not turn.run(self.worker, bool).ok:
                 raise Died()
