@@ -16,6 +16,7 @@ from semac.optimize.inline.walk import inline_builtins
 from semac.optimize.loops.counting import count_in_loops
 from semac.optimize.loops.cursors import give_own_loops, index_lists
 from semac.optimize.loops.higher_order import loop_over_items
+from semac.optimize.loops.rests import slice_rests
 from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.updates import drop_levels, expand_updates
 from semac.optimize.loops.walks import walk_lists
@@ -52,6 +53,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("counting", count_in_loops),  # loops that count become `for ... in range`
     Pass("walks", walk_lists),  # loops that walk down a list become loops over its items
     Pass("cursors", index_lists, needs="infer"),  # loops that go down flat lists hold an index
+    Pass("rests", slice_rests, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, needs="infer"),  # checks of updates that types have made
     Pass("sinking", sink_takers, needs="infer"),  # new lists and maps are made after the old ones were read
