@@ -155,6 +155,13 @@ def _later_in(args: list[ast.expr], loc: Loc) -> ast.expr:
 LIST_CLASS = "sema_runtime.values.lists:List"
 
 
+def _flat_rest(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`List(xs.flat[1:])`."""
+    items, list_class = args
+    after = subscript(attribute(items, "flat", loc), ast.Slice(const(1, loc), **loc), loc)
+    return call(list_class, [after], loc)
+
+
 def is_written_list(value: ast.expr, list_class: ast.expr) -> bool:
     """Whether an expression is `List([x, y])`."""
     if not isinstance(value, ast.Call) or len(value.args) != 1 or not isinstance(value.args[0], ast.List):
@@ -204,13 +211,7 @@ _op("flat_after", lambda args, loc: subscript(attribute(args[0], "flat", loc), a
 _op("flat_get", _flat_get, is_named=True)
 _op("first_in", _first_in, is_named=True)
 _op("later_in", _later_in, is_named=True)
-_op(
-    "flat_rest",
-    lambda args, loc: call(
-        args[1], [subscript(attribute(args[0], "flat", loc), ast.Slice(const(1, loc), **loc), loc)], loc
-    ),
-    runtime=LIST_CLASS,
-)
+_op("flat_rest", _flat_rest, runtime=LIST_CLASS)
 _op("spliced", _spliced, runtime=LIST_CLASS)
 _op("to_tuple", _called("tuple"))
 _op("join", lambda args, loc: call(attribute(args[1], "join", loc), [args[0]], loc))
