@@ -27,6 +27,7 @@ from semac.optimize.own.stacks import stack_lists
 from semac.optimize.own.variables import own_variables
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
+from semac.optimize.results import drop_results
 from semac.optimize.tails import clear_trampolines
 from semac.optimize.versions.versions import make_versions
 
@@ -57,6 +58,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("caught", read_caught_fields),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, needs="infer"),  # checks of updates that types have made
     Pass("sinking", sink_takers, needs="infer"),  # new lists and maps are made after the old ones were read
+    Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil
     Pass("variables", own_variables, needs="infer"),  # maps of variables that `set!` changes are bare dicts
     Pass("own", own_maps, needs="infer"),  # maps that nobody else sees change in place
     Pass("stacks", stack_lists, needs="infer"),  # lists that only grow and shrink at their head are Python lists
