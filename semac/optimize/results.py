@@ -23,7 +23,7 @@ BRANCHES = (anf.If, anf.Match)
 
 def drop_results(unit: Unit) -> None:
     """Rewrites functions of a closed unit whose results nobody reads."""
-    if not unit.is_closed:
+    if not unit.is_closed or unit.is_input or unit.is_text:
         return
     code = all_code(unit)
     kept = called_elsewhere(code)

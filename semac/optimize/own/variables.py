@@ -49,7 +49,7 @@ class Candidates:
         self.code = all_code(unit)
         self.kinds: dict[Var, str] = {}  # what each variable is given: "Map", "HashMap"
         self.spoilt: set[Var] = set()
-        self.is_closed = unit.is_closed
+        self.is_closed = unit.is_closed and not unit.is_input
 
     def held(self) -> dict[Var, str]:
         """The variables, with the kind of their maps, and those in which they are read."""
