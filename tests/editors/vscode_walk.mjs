@@ -47,8 +47,9 @@ try {
 
   await open("prog.sema");
   await command("Sema: Run File");
-  await page.locator(".xterm-rows:has-text('ANN BOB')").first().waitFor();
-  await say("run: ANN BOB");
+  await page.locator(".single-terminal-tab:has-text('prog.sema')").waitFor();
+  await page.locator(".single-terminal-tab .codicon-check, .single-terminal-tab + * .codicon-check, .panel .codicon-check").first().waitFor();
+  await say("run: the task has succeeded");
 
   await page.locator(".view-line:has-text('doubling')").first().click();
   await page.keyboard.press("F9");
