@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -271,7 +272,7 @@ def main() -> int:
 
     CAPABILITIES["semanticTokensProvider"] = {"legend": LEGEND, "full": {"delta": True}, "range": True}
     # a reader of its own: the thread that waits there may still do so when Python closes its own one at the end
-    source, target = open(sys.stdin.fileno(), "rb", closefd=False), sys.stdout.buffer
+    source, target = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), sys.stdout.buffer
     sys.stdout = sys.stderr  # the protocol's own: nothing else may be written there
     server = Server(Connection(source, target))
     try:
