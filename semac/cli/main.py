@@ -17,6 +17,7 @@ from semac.cli.common import SETTINGS, WITH_VALUE, failed, sandbox_options, set_
 COMMANDS: dict[str, tuple[str, str]] = {
     "ast": ("semac.cli.ast", "Show the forms of a program, as text or JSON."),
     "box": ("semac.cli.box", "Run programs that nobody trusts, in hardened processes."),
+    "build": ("semac.build.command", "Build a program and all that it needs into one file."),
     "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
     "check": ("semac.cli.check", "Report errors of programs without running them."),
     "completions": ("semac.cli.completions.command", "Print or install what a shell completes at Tab."),
@@ -36,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("build", "dap", "disasm", "pkg", "update", "web")  # the reference's
+NOT_YET = ("dap", "disasm", "pkg", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}
