@@ -21,9 +21,9 @@ PURE = ("tenacity",)
 PACKAGES = (ROOT / "semac", ROOT / "runtime" / "sema_runtime")
 LEFT_OUT = re.compile(
     r"semac/(box|cli|editors|jupyter|lsp|native|nrepl|packaging|testing|__main__\.py|coverage_plugin\.py)"
-    r"|sema_runtime/(box|web|mcp|workflow/viewer)/"
+    r"|sema_runtime/(box|web|workflow/viewer)/"
 )
-SUFFIXES = (".py", ".sema", ".md", ".json", ".txt")
+SUFFIXES = (".py", ".sema", ".md", ".json", ".tsv", ".txt")
 
 
 def engine(modules: Path) -> Path:
@@ -58,7 +58,7 @@ def engine(modules: Path) -> Path:
 
 def sources() -> dict[str, str]:
     """The text of each file that Pyodide gets, by its path there."""
-    files = {f"{HOME}/page.py": (PLAYGROUND / "page.py").read_text()}
+    files = {f"{HOME}/semac/page.py": (PLAYGROUND / "page.py").read_text()}
     for path in sorted((ROOT / "examples" / "data").glob("*.*")):
         if path.suffix in SUFFIXES:
             files[f"{PROGRAM}/examples/data/{path.name}"] = path.read_text()

@@ -10,8 +10,11 @@ import importlib
 import io
 import os
 import random
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.abc import MetaPathFinder
 from typing import Any
 
@@ -36,16 +39,27 @@ from semac.session import Session
 
 FILE = "main.sema"
 FOLDER = "/home/program"
-DEPTH = 8_000  # Python frames: what the stack of a worker holds, also where builtins call back
-MOST_OUTPUT = 1_000_000  # characters of one run
+DEPTH = 4_000  # Python frames: of 6,000 the stack of a worker overflows when a trace is freed
+MOST_OUTPUT = 300_000  # characters of one run
 MOST_VALUE = 20_000  # characters of a value
 MOST_COMPLETIONS = 200
 INSTALL = "install Sema to use it: pip install semac"
+NO_PROGRAMS = "a page can't start programs"
+NO_SOCKETS = "a page has no sockets"
+REFUSED = {
+    "box/": "the box is not part of the playground",
+    "git/": NO_PROGRAMS,
+    "http/": NO_SOCKETS,
+    "proc/": NO_PROGRAMS,
+    "pty/": NO_PROGRAMS,
+    "serial/": "a page has no serial ports",
+    "shell": NO_PROGRAMS,
+    "ws/": NO_SOCKETS,
+}
 ABSENT = {
-    "httpx": "a page has no sockets: no server and no model can be reached",
+    "httpx": f"{NO_SOCKETS}: no server and no model can be reached",
     "pydantic": "pydantic is not part of the playground",
     "sema_runtime.box": "the box is not part of the playground",
-    "sema_runtime.mcp": "MCP servers are not part of the playground",
     "sema_runtime.web": "a page can't be a server",
     "sema_runtime.workflow.viewer": "the viewer is not part of the playground",
 }
@@ -121,6 +135,15 @@ def start(send: Callable[[str, str], None], tasks: bool) -> dict[str, Any]:
     if not tasks:
         greenlet._switch_to = refuse_tasks
     return {"version": __version__, "python": sys.version.split()[0]}
+
+
+def refuse(reason: str) -> Callable[..., Any]:
+    """A function that a page can't have: it raises."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise SemaError(reason, INSTALL)
+
+    return refused
 
 
 def refuse_tasks(*_: Any, **__: Any) -> None:
@@ -250,12 +273,16 @@ def without_models() -> None:
 def warm() -> None:
     """Imports what programs use and runs one, before the memory is saved."""
     os.environ["SEMA_NO_LLM"] = "1"
-    sys.meta_path.insert(0, Absences())
+    threading.Thread.start = refuse("a page has no threads")  # type: ignore[method-assign]
+    subprocess.Popen.__init__ = refuse("a page can't start programs")  # type: ignore[method-assign]
     for module in sorted({entry[0] for entry in INDEX.values()}):
-        try:
+        with suppress(ImportError, SemaError):  # which a program that uses it will see
             importlib.import_module(f"sema_runtime.{module}")
-        except (ImportError, SemaError):
-            continue  # says so when a program uses it
+    for name, entry in INDEX.items():
+        home = sys.modules.get(f"sema_runtime.{entry[0]}")
+        reason = next((reason for prefix, reason in REFUSED.items() if name.startswith(prefix)), None)
+        if reason is not None and home is not None and entry[5]:  # what needs no capability works anywhere
+            setattr(home, entry[1], refuse(f"{name}: {reason}"))
     emit(WARM, False)
     emit(WARM, True)
     check(WARM)

@@ -8,25 +8,32 @@ import { pathToFileURL } from "node:url";
 const [modules, filesPath, out] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(join(modules, "pyodide", "pyodide.mjs")));
 
+// The files of /sema that are in the memory need not be sent to the page.
+const LOAD = `
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "/sema")
+from semac import page
+page.warm()
+files = [getattr(module, "__file__", None) or "" for module in sys.modules.values()]
+json.dumps(sorted(file for file in files if file.startswith("/sema/")))
+`;
+
 if (!("Suspending" in WebAssembly)) {
   // The memory remembers whether stacks can be switched; here none is, but in the page they may be.
   WebAssembly.Suspending = function (wrapped) { return wrapped; };
   WebAssembly.promising = (wrapped) => wrapped;
 }
-const pyodide = await loadPyodide({ _makeSnapshot: true });
-for (const [path, text] of Object.entries(JSON.parse(readFileSync(filesPath, "utf8")))) {
-  pyodide.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
-  pyodide.FS.writeFile(path, text);
+try {
+  const pyodide = await loadPyodide({ _makeSnapshot: true });
+  for (const [path, text] of Object.entries(JSON.parse(readFileSync(filesPath, "utf8")))) {
+    pyodide.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    pyodide.FS.writeFile(path, text);
+  }
+  writeFileSync(join(out, "loaded.json"), pyodide.runPython(LOAD));
+  writeFileSync(join(out, "snapshot.bin"), pyodide.makeMemorySnapshot());
+} catch (error) {
+  console.error(error.message); // without the line of Pyodide's sources that Node.js would show
+  process.exit(1);
 }
-const loaded = pyodide.runPython(`
-import sys
-sys.dont_write_bytecode = True
-sys.path.insert(0, "/sema")
-import page
-page.warm()
-import json
-json.dumps(sorted(m.__file__ for m in list(sys.modules.values()) if (getattr(m, "__file__", None) or "").startswith("/sema/")))
-`);
-writeFileSync(join(out, "loaded.json"), loaded);
-writeFileSync(join(out, "snapshot.bin"), pyodide.makeMemorySnapshot());
 process.exit(0);

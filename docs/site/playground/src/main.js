@@ -6,6 +6,8 @@ import examples from "./examples.json";
 
 const CHECK_AFTER_MS = 400; // after the last key
 const COMPILE_LIMIT_MS = 8000; // a macro may run for ever
+const SHOW_MS = 20;
+const MOST_SPAN = 20000; // characters that are laid out together
 const STORED = "sema-playground";
 const LONG_LINK = 8000; // characters; chat programs cut longer ones
 
@@ -26,7 +28,7 @@ const stored = {
 function write(kind, text) {
   const atEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
   const last = output.lastElementChild;
-  if (last?.className === kind) last.firstChild.appendData(text);
+  if (last?.className === kind && last.textContent.length < MOST_SPAN) last.firstChild.appendData(text);
   else {
     const span = document.createElement("span");
     span.className = kind;
@@ -36,8 +38,31 @@ function write(kind, text) {
   if (atEnd) output.scrollTop = output.scrollHeight;
 }
 
+// Programs write much faster than the page can lay text out: what has come in a moment is shown at once.
+let waiting = [];
+function receive(pieces) {
+  if (!waiting.length) setTimeout(drain, SHOW_MS);
+  waiting.push(...pieces);
+}
+function drain() {
+  const pieces = waiting;
+  waiting = [];
+  for (let at = 0; at < pieces.length;) {
+    const { kind } = pieces[at];
+    let text = "";
+    while (at < pieces.length && pieces[at].kind === kind) text += pieces[at++].text;
+    write(kind, text);
+  }
+}
+
+function clear() {
+  waiting = [];
+  output.replaceChildren();
+}
+
 // A line of its own, after what a program has written without an end of line.
 function writeLine(kind, text) {
+  drain();
   const before = output.textContent;
   write(kind, (before && !before.endsWith("\n") ? "\n" : "") + text + "\n");
 }
@@ -51,7 +76,7 @@ function status(text, isError = false) {
 
 const began = performance.now();
 const engine = new Engine({
-  output: (pieces) => pieces.forEach(({ kind, text }) => write(kind, text)),
+  output: receive,
   progress: (share) => { $("progress").value = share * 0.8; },
   ready(facts) {
     $("progress").hidden = true;
@@ -93,11 +118,13 @@ async function perform(name, ...args) {
   let start = 0;
   const result = await limited(() => { start = performance.now(); status("Running ..."); return engine.call(name, ...args); },
     limit, `the time limit of ${limit / 1000} s`).catch(() => null);
+  const took = performance.now() - start;
+  drain();
+  show(result, took);
   running = false;
   document.body.classList.remove("running");
   $("stop").disabled = true;
   $("run").disabled = false;
-  show(result, performance.now() - start);
   return result;
 }
 
@@ -151,11 +178,11 @@ const example = (name) => examples.find((entry) => entry.name === name);
 
 function load(program) {
   setText(editor, program);
-  output.replaceChildren();
+  clear();
 }
 
 function run() {
-  output.replaceChildren();
+  clear();
   return perform("run", text(), $("input").value);
 }
 
@@ -188,7 +215,7 @@ $("fast").onchange = () => checkSoon(0);
 $("format").onclick = async () => {
   const result = await engine.call("formatted", text());
   if (result?.text !== undefined) setText(editor, result.text);
-  else if (result) { output.replaceChildren(); show(result, 0); }
+  else if (result) { clear(); show(result, 0); }
 };
 $("share").onclick = async () => {
   const fragment = await fragmentOf(text());

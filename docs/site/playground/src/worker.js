@@ -66,7 +66,7 @@ async function boot({ module, snapshot, library, files, canSwitch }) {
     pyodide.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
     pyodide.FS.writeFile(path, text);
   }
-  page = pyodide.pyimport("page");
+  page = pyodide.pyimport("semac.page");
   const facts = page.start(send, tasks).toJs({ dict_converter: Object.fromEntries });
   postMessage({ ready: { ...facts, tasks } });
 }
