@@ -19,6 +19,7 @@ from importlib.abc import MetaPathFinder
 from typing import Any
 
 import greenlet
+
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.conditions.describe import describe
 from sema_runtime.llm import providers
@@ -43,7 +44,7 @@ DEPTH = 4_000  # Python frames: of 6,000 the stack of a worker overflows when a 
 MOST_OUTPUT = 300_000  # characters of one run
 MOST_VALUE = 20_000  # characters of a value
 MOST_COMPLETIONS = 200
-INSTALL = "install Sema to use it: pip install semac"
+INSTALL = "it works where Sema is installed"
 NO_PROGRAMS = "a page can't start programs"
 NO_SOCKETS = "a page has no sockets"
 REFUSED = {
@@ -57,7 +58,7 @@ REFUSED = {
     "ws/": NO_SOCKETS,
 }
 ABSENT = {
-    "httpx": f"{NO_SOCKETS}: no server and no model can be reached",
+    "httpx": f"{NO_SOCKETS} for httpx",
     "pydantic": "pydantic is not part of the playground",
     "sema_runtime.box": "the box is not part of the playground",
     "sema_runtime.web": "a page can't be a server",
@@ -121,7 +122,7 @@ class Absences(MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         for package, reason in ABSENT.items():
             if name == package or name.startswith(package + "."):
-                raise SemaError(reason, INSTALL)
+                raise ImportError(f"{reason}: {INSTALL}")
 
 
 def start(send: Callable[[str, str], None], tasks: bool) -> dict[str, Any]:
@@ -275,6 +276,7 @@ def warm() -> None:
     os.environ["SEMA_NO_LLM"] = "1"
     threading.Thread.start = refuse("a page has no threads")  # type: ignore[method-assign]
     subprocess.Popen.__init__ = refuse("a page can't start programs")  # type: ignore[method-assign]
+    sys.meta_path.insert(0, Absences())
     for module in sorted({entry[0] for entry in INDEX.values()}):
         with suppress(ImportError, SemaError):  # which a program that uses it will see
             importlib.import_module(f"sema_runtime.{module}")

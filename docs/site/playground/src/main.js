@@ -229,12 +229,14 @@ $("share").onclick = async () => {
   }
 };
 for (const { name, title } of examples) $("examples").append(new Option(title, name));
-$("examples").onchange = () => {
-  const chosen = example($("examples").value);
+$("examples").onchange = () => choose($("examples").value);
+function choose(name) {
+  const chosen = example(name);
   if (!chosen) return;
-  history.replaceState(null, "", `#example=${chosen.name}`);
+  history.replaceState(null, "", `#example=${name}`);
   load(chosen.text);
-};
+  $("examples").value = name;
+}
 $("theme").onclick = () => {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const now = document.documentElement.dataset.theme ?? (dark ? "dark" : "light");
@@ -295,4 +297,11 @@ addEventListener("hashchange", () => open(false));
 document.documentElement.dataset.theme = stored.get("theme") ?? "";
 if (!stored.get("theme")) delete document.documentElement.dataset.theme;
 if (!canSwitch) $("tasks").hidden = false;
+// For tests, and for who automates the page.
+window.playground = {
+  text,
+  example: choose,
+  python: () => pythonPane.state.doc.toString(),
+  line: () => editor.state.doc.lineAt(editor.state.selection.main.head).number,
+};
 open(true);
