@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from sema_runtime import bundle
 from sema_runtime.values.naming import COMPILED
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ def compiled_form(path: str, importer: object) -> str | None:
     None where the source is there and can be compiled, and where no such file stands in its place. One that runs with
     the places of its source (source_maps.py) stands for it always.
     """
-    if type(importer) is not str or importer.endswith(".sema"):
+    if type(importer) is not str or (importer.endswith(".sema") and bundle.root is None):
         return None
     target = compiled_path(path)
     head = _head(target)

@@ -43,7 +43,7 @@ def runs_as_source(namespace: dict[str, Any], source: str, digest: str) -> bool:
     if type(path) is not str:
         return False
     filename = os.path.join(os.path.dirname(path), source)
-    code = _kept(path, filename, digest) or _mapped(namespace, filename, digest)
+    code = code_of(path, filename, digest, lambda: _text(namespace))
     if code is None:
         return False
     if not os.path.exists(filename):
@@ -76,6 +76,19 @@ def _teach_linecache(linecache: ModuleType) -> None:
         linecache.cache.setdefault(filename, (text,))
 
 
+def code_of(path: str, filename: str, digest: str, text: Callable[[], str]) -> CodeType | None:
+    """The code of the module in a file, with the places of its source; None where that is impossible.
+
+    filename: of the source. digest: of the module's text. text: gives that, where no code is kept for it.
+    """
+    code = _kept(path, filename, digest)
+    if code is None:
+        code = mapped(text(), filename, digest)
+        if code is not None:
+            _keep(code, path, digest)
+    return code
+
+
 # Code that is kept
 
 
@@ -105,13 +118,13 @@ def _keep(code: CodeType, path: str, digest: str) -> None:
     """Keeps code for the next import, where that is possible."""
     if sys.dont_write_bytecode:
         return
-    payload = marshal.dumps(code)
+    data = kept_bytes(code, digest)
     for file in _files(path, digest):
         scratch = f"{file}.{os.getpid()}"
         try:
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(scratch, "xb") as opened:
-                opened.write(MAGIC + digest.encode() + _hash(payload) + payload)
+                opened.write(data)
             os.replace(scratch, file)
             return
         except OSError:
@@ -121,14 +134,25 @@ def _keep(code: CodeType, path: str, digest: str) -> None:
                 continue
 
 
+def kept_bytes(code: CodeType, digest: str) -> bytes:
+    """What is kept of code."""
+    payload = marshal.dumps(code)
+    return MAGIC + digest.encode() + _hash(payload) + payload
+
+
+def kept_beside(path: str) -> str:
+    """Where the code of a module is kept, beside it. Raises NotImplementedError in a Python that keeps no code."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return os.path.join(os.path.dirname(bootstrap.cache_from_source(path)), f"{stem}{TAG}.pyc")
+
+
 def _files(path: str, digest: str) -> Iterator[str]:
     """Where the code of a module may be kept: beside it, else in the user's folder."""
     try:
-        beside = bootstrap.cache_from_source(path)
+        yield kept_beside(path)
     except NotImplementedError:
         return
     stem = os.path.splitext(os.path.basename(path))[0]
-    yield os.path.join(os.path.dirname(beside), f"{stem}{TAG}.pyc")
     from sema_runtime.support.home import in_home
 
     yield os.path.join(in_home("cache"), "modules", f"{stem}-{digest}{TAG}.pyc")
@@ -137,9 +161,8 @@ def _files(path: str, digest: str) -> Iterator[str]:
 # Code with the places of the source
 
 
-def _mapped(namespace: dict[str, Any], filename: str, digest: str) -> CodeType | None:
-    """The code of a module with the places that its text ends with."""
-    text = _text(namespace)
+def mapped(text: str, filename: str, digest: str | None) -> CodeType | None:
+    """The code of a module with the places that its text ends with; None for another text, or without them."""
     body, found, comment = text.partition(MARKER)
     _, head, body = body.partition(f'"{digest}"):\n')
     if not found or not head or digest_of(body + found + comment) != digest:
@@ -158,9 +181,15 @@ def _mapped(namespace: dict[str, Any], filename: str, digest: str) -> CodeType |
         return None
     code = compile(ast.Module(statements, []), filename, "exec", dont_inherit=True)
     places = {(place[0], place[1]): (*place,) for place in facts["places"]}
-    code = with_places(code, places, [(*call,) for call in facts["calls"]])
-    _keep(code, namespace["__file__"], digest)
-    return code
+    return with_places(code, places, [(*call,) for call in facts["calls"]])
+
+
+def digest_in(text: str) -> str | None:
+    """The digest that the text of a module names at its head; None for another text."""
+    import re
+
+    found = re.search(r'^if not runs_as_source\(globals\(\), .*, "([0-9a-f]{16})"\):$', text, re.MULTILINE)
+    return None if found is None else found[1]
 
 
 def _text(namespace: dict[str, Any]) -> str:

@@ -22,7 +22,6 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "serial": (("serial",), "serial/*"),
     "approvals": (("cryptography",), "signed decisions about what workflows ask"),
     "repl": (("prompt_toolkit",), "the REPL's editor: whole forms, colours, completion"),
-    "lsp": (("pygls",), "sema lsp, the language server for editors"),
     "test": (("pytest", "coverage", "hypothesis"), "sema test, defproperty"),
     "jupyter": (("ipykernel", "jupyter_client"), "the Jupyter kernel, %%sema"),
 }

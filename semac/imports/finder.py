@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".sema"
 INIT = "__init__" + SUFFIX
+STUBS = "SEMA_STUBS"  # where stubs are kept current as modules are imported: "1" beside them, or a folder
 
 _file_modules: dict[str, str] = {}  # made-up module name → real path, for files outside of sys.path
 _names: dict[str, str] = {}  # real path → name of the module that was made of it
@@ -50,11 +51,14 @@ class SemaSyntaxError(SyntaxError):
     sema_error: Exception | None = None
 
 
-def install(sets_hooks: bool = True) -> None:
+def install(sets_hooks: bool = True, stubs: str | bool = False) -> None:
     """Makes .sema files importable in this interpreter and in processes that it spawns. Idempotent.
 
     sets_hooks: whether Python's tracebacks of uncaught errors are to be free of the compiler's frames.
+    stubs: whether each import keeps the module's `.pyi` current: beside the source, or in the folder of that name.
     """
+    if stubs:
+        os.environ[STUBS] = "1" if stubs is True else stubs
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
         sys.meta_path.insert(at, SemaFinder())
@@ -223,6 +227,9 @@ class SemaLoader(SourceFileLoader):
 
     def get_code(self, fullname: str | None = None) -> CodeType:
         """Raises SemaSyntaxError for a file that can't be compiled."""
+        wanted = os.environ.get(STUBS) if not denied else None
+        if wanted and os.path.isfile(self.path) and not sources.is_snapshot():
+            self._keep_stub(wanted)
         known = cache.load_native(self.kept, self.path, self.real) or cache.load(self.kept, self.path, self.real)
         if known is not None:
             return known
@@ -234,6 +241,15 @@ class SemaLoader(SourceFileLoader):
             if not isinstance(error, SemaError) and getattr(error, "span", None) is None:
                 raise
             raise _syntax_error(error, self.path) from None
+
+    def _keep_stub(self, wanted: str) -> None:
+        """Keeps the module's stub current; what is wrong with the module is said where it is compiled."""
+        from contextlib import suppress
+
+        from semac.stubs.files import keep_current
+
+        with suppress(Exception):
+            keep_current(wanted, self.name, self.path, self.is_package())
 
     def _compiled(self) -> CodeType:
         """The module compiled afresh, and kept for the next time. Raises SemaError and OSError."""

@@ -65,8 +65,8 @@ def compiled_target(target: str, others: Iterable[str]) -> str:
     return module
 
 
-def compiled_module(source: str, settings: Settings) -> Compiled:
-    """The module for a source file. Raises PackagingError."""
+def compiled_module(source: str, settings: Settings, mode: str = "module") -> Compiled:
+    """The module for a source file. mode: as `compile_source` has it. Raises PackagingError."""
     from semac.diagnostics.render import render
     from semac.packaging.native import native_module
     from semac.pipeline import compile_source
@@ -79,7 +79,7 @@ def compiled_module(source: str, settings: Settings) -> Compiled:
             native = native_module(text, real)
             if native is not None:
                 return Compiled(*native)
-        unit = compile_source(text, real, "module", lists_globals=True)
+        unit = compile_source(text, real, mode, lists_globals=True)
         unit.text = text
         unit.show_warnings()
         return Compiled(unit.mapped_text())

@@ -21,6 +21,7 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
+    "semac/build/command.py": {"click"},
     "semac/packaging/hatch_plugin.py": {"hatchling"},
     "semac/cli/box.py": {"click"},
     "semac/cli/box_server.py": {"click"},
@@ -38,17 +39,13 @@ THIRD_PARTY = {
     "semac/cli/eval/command.py": {"click"},
     "semac/cli/run.py": {"click"},
     "semac/cli/fmt.py": {"click"},
-    "semac/cli/nrepl.py": {"click"},
+    "semac/cli/editors/nrepl.py": {"click"},
+    "semac/cli/editors/stubs.py": {"click"},
     "semac/editors/pygments_lexer.py": {"pygments"},
     "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
     "semac/cli/doctor.py": {"click"},
     "semac/cli/mcp.py": {"click"},
-    "semac/lsp/diagnosis.py": {"lsprotocol"},
-    "semac/lsp/documents.py": {"lsprotocol", "pygls"},
-    "semac/lsp/features.py": {"lsprotocol"},
-    "semac/lsp/server.py": {"lsprotocol", "pygls"},
-    "semac/lsp/workspace.py": {"pygls"},
     "semac/cli/workflow/approvals.py": {"click"},
     "semac/cli/workflow/command.py": {"click"},
     "semac/cli/workflow/list.py": {"click"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,11 +56,8 @@ def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(source: Path) -> CodeType | None:
         module = source.with_suffix(".py")
         module.write_text(compiled_module(str(source), Settings()).text, "utf-8")
-        loader = source_maps.bootstrap.SourceFileLoader("m", str(module))
-        namespace = {"__file__": str(module), "__name__": "m", "__loader__": loader}
-        digest = re.search(r'^if not runs_as_source\(globals\(\), ".*", "(.*)"\):$', module.read_text("utf-8"), re.M)
-        assert digest is not None
-        return source_maps._mapped(namespace, str(source), digest[1])
+        text = module.read_text("utf-8")
+        return source_maps.mapped(text, str(source), source_maps.digest_in(text))
 
     return run
 
