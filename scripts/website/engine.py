@@ -35,7 +35,8 @@ def engine(modules: Path) -> Path:
     program = node()
     lock = (modules.parent / "package-lock.json").read_text()
     script = PLAYGROUND / "snapshot.mjs"
-    parts = [json.dumps(files, sort_keys=True), lock, script.read_text(), Path(__file__).read_text()]
+    memory = (PLAYGROUND / "src" / "memory.mjs").read_text()
+    parts = [json.dumps(files, sort_keys=True), lock, script.read_text(), memory, Path(__file__).read_text()]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     folder = WORK / "engine" / digest
     if (folder / "snapshot.gz").exists():
@@ -49,11 +50,20 @@ def engine(modules: Path) -> Path:
     loaded = set(json.loads((folder.parent / "loaded.json").read_text()))
     rest = {path: text for path, text in files.items() if path not in loaded}
     (folder / "sema.json.gz").write_bytes(gzip.compress(json.dumps(rest).encode(), 9, mtime=0))
-    for name in ("pyodide.asm.wasm", "python_stdlib.zip"):
-        shutil.copy(modules / "pyodide" / name, folder / name)
-    memory = (folder.parent / "snapshot.bin").read_bytes()
-    (folder / "snapshot.gz").write_bytes(gzip.compress(memory, 9, mtime=0))
+    shutil.copy(modules / "pyodide" / "pyodide.asm.wasm", folder)
+    without_loaded(modules / "pyodide" / "python_stdlib.zip", loaded, folder / "python_stdlib.zip")
+    saved = (folder.parent / "snapshot.bin").read_bytes()
+    (folder / "snapshot.gz").write_bytes(gzip.compress(saved, 9, mtime=0))
     return folder
+
+
+def without_loaded(library: Path, loaded: set[str], out: Path) -> None:
+    """Copies the standard library without the modules that are in the memory."""
+    unneeded = {path.partition(".zip/")[2] for path in loaded if path.startswith("/lib/")}
+    with zipfile.ZipFile(library) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as target:
+        for entry in source.infolist():
+            if entry.filename not in unneeded:
+                target.writestr(zipfile.ZipInfo(entry.filename), source.read(entry), zipfile.ZIP_DEFLATED, 9)
 
 
 def sources() -> dict[str, str]:

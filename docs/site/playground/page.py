@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 import threading
+import zipimport
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.abc import MetaPathFinder
@@ -130,6 +131,7 @@ def start(send: Callable[[str, str], None], tasks: bool) -> dict[str, Any]:
     page.send = send
     sys.stdout, sys.stderr = Output("out"), Output("err")
     sys.path_importer_cache.clear()  # the memory was saved where other files were
+    zipimport._zip_directory_cache.clear()  # type: ignore[attr-defined]
     sys.setrecursionlimit(DEPTH)
     random.seed()
     os.chdir(FOLDER)

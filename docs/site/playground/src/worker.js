@@ -3,6 +3,7 @@
 import { loadPyodide } from "pyodide/pyodide.mjs";
 import createPyodideModule from "pyodide/pyodide.asm.mjs";
 import lockFile from "pyodide/pyodide-lock.json";
+import { applyDifference } from "./memory.mjs";
 
 const FLUSH_MS = 50; // between two messages of output, once a program writes much
 const IMMEDIATE = 40; // messages in one such span that go out at once
@@ -46,10 +47,12 @@ async function boot({ module, snapshot, library, files, canSwitch }) {
   tasks = canSwitch;
   if (!tasks) delete WebAssembly.Suspending;
   // Pyodide fetches both; the page has fetched them already, and compiled the module.
+  const saved = new Uint8Array(snapshot);
   WebAssembly.instantiateStreaming = async (_response, imports) => {
     const instance = await WebAssembly.instantiate(module, imports);
     const memory = Object.values(instance.exports).find((value) => value instanceof WebAssembly.Memory);
-    const missing = snapshot.byteLength - memory.buffer.byteLength;
+    applyDifference(saved, new Uint8Array(memory.buffer));
+    const missing = saved.byteLength - memory.buffer.byteLength;
     if (missing > 0) memory.grow(Math.ceil(missing / PAGE)); // the saved memory had grown
     return { module, instance };
   };
@@ -58,7 +61,7 @@ async function boot({ module, snapshot, library, files, canSwitch }) {
     createPyodideModule,
     indexURL: PYODIDE_PLACE,
     lockFileContents: { info: lockFile.info, packages: {} },
-    _loadSnapshot: snapshot,
+    _loadSnapshot: saved,
     stdout: (line) => send("out", line + "\n"),
     stderr: (line) => send("err", line + "\n"),
   });
