@@ -33,7 +33,9 @@ CEILINGS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """wall_ms: from the moment a program is handed to its process, compilation included. cpu_ms: of the processor,
+    """Limits of one program in the box.
+
+    wall_ms: from the moment a program is handed to its process, compilation included. cpu_ms: of the processor,
     which waiting for tools doesn't use. memory_mb: beyond what an idle process and its inputs use. kept_mb: of what the
     definitions of a session hold, about; history_bytes: of its programs and the replies of its tools. nesting: of
     brackets. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers and shifts
