@@ -15,6 +15,7 @@ from programs.world import World
 REPEATS = 4  # how often a repeated hole is taken to run
 MOST_WORK = 3000  # estimated steps of a function
 MOST_PIECES = 50  # expressions in a top-level form: further ones are simple
+FEW_PIECES = 14  # in small programs
 PARAMETERS = "abcdpqrxyz"
 
 
@@ -25,11 +26,12 @@ class Impossible(Exception):
 class Profile(NamedTuple):
     """What programs may contain. wild: forms of which the reference has another opinion, or none.
 
-    odd: how often an expression is of another kind than wanted.
+    odd: how often an expression is of another kind than wanted. small: a few short forms, which compile quickly.
     """
 
     wild: bool = True
     odd: float | None = None
+    small: bool = False
 
 
 class Generator:
@@ -41,6 +43,7 @@ class Generator:
         self.world = World(self.random)
         self.grammar = grammar()
         self.most_work = MOST_WORK
+        self.most_pieces = FEW_PIECES if profile.small else MOST_PIECES
         self.globals: list[Name] = []
         self.odd = self.random.choice((0.0, 0.005, 0.01, 0.03)) if profile.odd is None else profile.odd
         self.loops = self.random.choice((0.02, 0.05, 0.15))  # how many expressions are loops of many shapes
@@ -87,7 +90,7 @@ class Generator:
         if kind == "any" and scope and self.chance(0.4):
             return self.random.choice(visible(scope)).name
         kind = self.narrowed(kind, depth)
-        if self.pieces > MOST_PIECES:
+        if self.pieces > self.most_pieces:
             depth = min(depth, 0)
         if depth <= 0 or self.chance(0.1):
             return self.leaf(kind, depth, scope)

@@ -11,7 +11,9 @@ from programs.naming import Name
 from programs.templates import Template
 
 FORMS = (2, 3, 4, 5, 6, 8)
+FEW_FORMS = (1, 1, 2, 2, 3, 3, 4)
 DEPTHS = (1, 1, 2, 2, 3, 3, 4)
+FLAT = (1, 1, 2, 2, 3)
 CAUGHT = (
     "(catch e (list :err (:type e) (:message e)))",
     "(catch e (list :err (:type e) (:message e)))",
@@ -61,7 +63,7 @@ class Assembly(Generator):
         templates = [
             template for template in self.grammar.top if self.allowed(template) for _ in range(template.weight)
         ]
-        for _ in range(self.random.choice(FORMS)):
+        for _ in range(self.random.choice(FEW_FORMS if self.profile.small else FORMS)):
             try:
                 forms += self.recursion() if self.chance(0.35) else self.top(self.random.choice(templates))
             except Impossible:
@@ -93,7 +95,7 @@ class Assembly(Generator):
         """Forms made from a template; what they define can be used from now on."""
         self.begin()
         kinds = self.bindings(template, None)
-        text, names = self.expanded(template, kinds, self.random.choice(DEPTHS), (), self.unique)
+        text, names = self.expanded(template, kinds, self.random.choice(FLAT if self.profile.small else DEPTHS), (), self.unique)
         forms = [self.enclosed(form) for form in text.split(" // ")]
         for entry in template.defines:
             kind = replaced(entry.kind, kinds)
