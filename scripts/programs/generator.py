@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from programs import literals, loops
@@ -34,6 +35,12 @@ class Profile(NamedTuple):
     small: bool = False
 
 
+@cache
+def templates_for(kind: Kind) -> list[Template]:
+    """The templates that can make a kind."""
+    return [template for template in grammar().expressions if unify(template.makes, kind, {})]
+
+
 class Generator:
     """Makes expressions for one program."""
 
@@ -50,6 +57,7 @@ class Generator:
         self.variety = self.random.choice((0.15, 0.3, 0.5, 1.0))  # how many of the templates a program uses
         self.assigned = self.random.choice((0.0, 0.05, 0.15, 0.3))  # how many variables may be assigned to
         self.special_names = self.random.choice((0.0, 0.0, 0.02, 0.1))
+        self.builtins = self.random.choice((0.0, 0.05, 0.2))  # how many values of any kind a builtin makes
         self.count = 0
         self.work = 0  # of the form that is being made
         self.weight = 1  # how often the expression that is being made runs
@@ -89,6 +97,11 @@ class Generator:
             kind = self.any_kind(depth)
         if kind == "any" and scope and self.chance(0.4):
             return self.random.choice(visible(scope)).name
+        if kind == "any" and depth > 0 and self.chance(self.builtins):
+            try:
+                return self.expand(self.template("any"), "any", depth - 1, scope)
+            except Impossible:
+                pass
         kind = self.narrowed(kind, depth)
         if self.pieces > self.most_pieces:
             depth = min(depth, 0)
@@ -207,19 +220,24 @@ class Generator:
             kind = "nat"
         found = self.fitting.get(kind)
         if found is None:
-            found = self.fitting[kind] = [
-                template
-                for template in self.grammar.expressions
-                if unify(template.makes, kind, {}) and self.allowed(template)
-                for _ in range(template.weight * (1 if template.makes in ("T", "A") else 4))
-            ]
+            found = [template for template in templates_for(kind) if self.allowed(template)]
             if len(found) > 20:  # programs of few forms each go deeper than programs of all
-                chosen = set(self.random.sample(found, int(len(found) * self.variety)))
-                found = self.fitting[kind] = [template for template in found if template in chosen]
+                found = self.random.sample(found, max(10, int(len(found) * self.variety)))
+            found = self.fitting[kind] = [
+                template for template in found for _ in range(template.weight * self.likely(template))
+            ]
+        if not found:
+            raise Impossible
         template = self.random.choice(found)
         if template.catches and self.in_literal and not self.profile.wild:
             raise Impossible
         return template
+
+    def likely(self, template: Template) -> int:
+        """How much more likely a template is than its weight says: those of any kind are many."""
+        if template.is_builtin:
+            return 1 if self.builtins else 0
+        return 2 if template.makes in ("T", "A") else 6
 
     def allowed(self, template: Template) -> bool:
         return not template.condition or template.condition in self.features

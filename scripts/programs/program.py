@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from programs import loops
@@ -34,6 +35,9 @@ BASIC_SHADOWS = (
 )
 
 
+FRESH = re.compile("[a-z][a-z0-9]*")
+
+
 class Function(NamedTuple):
     """A function that a program defines, for those who call it from outside."""
 
@@ -60,9 +64,9 @@ class Assembly(Generator):
     def program(self) -> Program:
         forms = self.prelude()
         start = len(forms)
-        templates = [
-            template for template in self.grammar.top if self.allowed(template) for _ in range(template.weight)
-        ]
+        templates = [template for template in self.grammar.top if self.allowed(template)]
+        templates = self.random.sample(templates, int(len(templates) * self.variety))
+        templates = [template for template in templates for _ in range(template.weight)] or self.grammar.top
         for _ in range(self.random.choice(FEW_FORMS if self.profile.small else FORMS)):
             try:
                 forms += self.recursion() if self.chance(0.35) else self.top(self.random.choice(templates))
@@ -100,7 +104,9 @@ class Assembly(Generator):
         for entry in template.defines:
             kind = replaced(entry.kind, kinds)
             work = min(self.work, MOST_WORK) if kind[0] == "fn" else 2
-            self.globals.append(Name(names[entry.name], kind, entry.assigned, work))
+            base = FRESH.match(entry.name)[0]  # type: ignore[index]
+            name = names.get(entry.name) or names[base] + entry.name.removeprefix(base)
+            self.globals.append(Name(name, kind, entry.assigned, work))
         return forms
 
     def recursion(self) -> list[str]:

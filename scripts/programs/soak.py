@@ -64,7 +64,7 @@ class Comparer:
 
     def compared(self, plan: Plan) -> dict[str, Any] | None:
         """The report on a plan; None where there is no difference."""
-        source = SOURCES[plan.source][1](plan.seed)
+        source = SOURCES[plan.source][1](plan.seed, plan.check != "oracle" and plan.seed % 4 == 0)
         found = self.difference(source.text, plan, source.kinds)
         if found is None:
             return None

@@ -20,24 +20,23 @@ class Source(NamedTuple):
     kinds: Mapping[str, Kind] = {}
 
 
-Maker = Callable[[int], Source]
+Maker = Callable[[int, bool], Source]  # of a seed, and whether forms may occur that the reference does otherwise
 
 
 def of_profile(**options: bool) -> Maker:
     """What the grammar makes."""
 
-    def make(seed: int) -> Source:
-        made = program(seed, Profile(**options))  # type: ignore[arg-type]
+    def make(seed: int, wild: bool) -> Source:
+        made = program(seed, Profile(wild=wild, **options))  # type: ignore[arg-type]
         return Source(made.source, {function.name: function.kind for function in made.functions})
 
     return make
 
 
 SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
-    "small": (40, of_profile(small=True, wild=False)),
-    "wild": (10, of_profile(small=True)),
+    "small": (50, of_profile(small=True)),
     "large": (6, of_profile()),
-    "nested": (10, lambda seed: Source(random_programs.Programs(seed).program())),
-    "modules": (10, lambda seed: Source(random_modules.Modules(seed).program())),
-    "tasks": (4, lambda seed: Source(random_tasks.Programs(seed).program())),
+    "nested": (8, lambda seed, _: Source(random_programs.Programs(seed).program())),
+    "modules": (8, lambda seed, _: Source(random_modules.Modules(seed).program())),
+    "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
 }

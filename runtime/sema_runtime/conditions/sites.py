@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+from sema_runtime.conditions.tracebacks import COMPREHENSIONS, position
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
@@ -51,8 +53,20 @@ def decoded(code: CodeType) -> dict[int, Site]:
 
 
 def expanded(calls: list[Call]) -> list[Call]:
-    """Calls, outermost first, with those in place of which the called functions' code stands."""
-    return [part for call in calls for part in _expanded(call, decoded(call[0]))]
+    """Calls, outermost first, with those in place of which the called functions' code stands.
+
+    A comprehension has a frame of its own up to Python 3.11. It is none of the program's where it stands at the call of
+    `map`, or of another builtin, that it was made of: then the builtin calls no function of the program.
+    """
+    parts: list[Call] = []
+    for call in calls:
+        own = _expanded(call, decoded(call[0]))
+        if call[0].co_name in COMPREHENSIONS and parts and parts[-1][1] is call[1]:
+            own = own[-1:]  # the frame of the function around it has shown the others
+            if position(own[0][0], own[0][2]) == position(parts[-1][0], parts[-1][2]):
+                continue
+        parts += own
+    return parts
 
 
 def _expanded(call: Call, sites: dict[int, Site]) -> list[Call]:
