@@ -71,6 +71,7 @@ class Reference:
                 ["node", str(Path(__file__).with_name("answers.mjs")), str(self.folder.resolve())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
         self.served += 1

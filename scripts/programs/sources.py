@@ -8,6 +8,7 @@ from typing import NamedTuple
 import random_modules
 import random_programs
 import random_tasks
+from programs import mutations
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
@@ -38,5 +39,6 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "large": (6, of_profile()),
     "nested": (8, lambda seed, _: Source(random_programs.Programs(seed).program())),
     "modules": (8, lambda seed, _: Source(random_modules.Modules(seed).program())),
+    "corpus": (40, lambda seed, _: Source(mutations.mutated(seed))),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
 }
