@@ -26,9 +26,9 @@ def _placed(code: CodeType, table: dict[Position, Place], sites: Sites) -> CodeT
         constants = (*constants, sites_table.encoded(own)) if own else constants
     starts &= table.keys()
     for entry in [table[start] for start in starts]:
-        while entry[6] and entry[6:] in table and entry[6:] not in starts:  # loops around it stand in the same code
-            starts.add(entry[6:])
-            entry = table[entry[6:]]
+        while entry[6] and entry[6:8] in table and entry[6:8] not in starts:  # loops around it stand in the same code
+            starts.add(entry[6:8])
+            entry = table[entry[6:8]]
     entries = [table[start] for start in sorted(starts & table.keys())]
     if entries:
         constants = (*constants, places_table.encoded(entries))

@@ -73,6 +73,7 @@ class Function:
         "py",
         "readers",
         "rest",
+        "returning",
         "self_tail",
         "span",
         "type",
@@ -90,6 +91,7 @@ class Function:
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
         self.place: Any = None  # the span of the last list form in the body that was analyzed (ir/places.py)
+        self.returning: Any = None  # the position of the call that was analyzed just before (ir/places.py)
         self.locals: list[Var] = []
         self.var: Var | None = None
         self.self_tail = False

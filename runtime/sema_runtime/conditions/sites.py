@@ -59,37 +59,54 @@ def expanded(calls: list[Call]) -> list[Call]:
     `map`, or of another builtin, that it was made of: then the builtin calls no function of the program.
     """
     parts: list[Call] = []
+    around: list[Site] = []  # the sites of the call before, outermost first
     for call in calls:
-        own = _expanded(call, decoded(call[0]))
+        chain = _chain(call)
+        own = _expanded(call, chain)
         if call[0].co_name in COMPREHENSIONS and parts and parts[-1][1] is call[1]:
-            own = own[-1:]  # the frame of the function around it has shown the others
+            own = own[_common(chain, around) :]  # the frame of the function around it has shown the others
             if position(own[0][0], own[0][2]) == position(parts[-1][0], parts[-1][2]):
-                continue
+                own = own[1:]
         parts += own
+        around = chain
     return parts
 
 
-def _expanded(call: Call, sites: dict[int, Site]) -> list[Call]:
-    code, namespace, instruction, tb_line = call
+def _common(chain: list[Site], other: list[Site]) -> int:
+    """How many sites two chains have in common at their beginnings."""
+    same = [a.line == b.line and a.col == b.col and a.function == b.function for a, b in zip(chain, other, strict=False)]
+    return next((index for index, equal in enumerate(same) if not equal), len(same))
+
+
+def _chain(call: Call) -> list[Site]:
+    """The sites that an active instruction is part of, outermost first; none where the program lost a function."""
+    code, namespace, instruction, _ = call
+    sites = decoded(code)
     if not sites or type(instruction) is not int:
-        return [call]
-    line, _, col, end_col = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+        return []
+    end_col = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))[3]
     site = sites.get((end_col or 0) // MARK)
-    chain = []
+    chain: list[Site] = []
     while site is not None:
-        chain.append(site)
+        chain.insert(0, site)
         site = sites.get(site.outer)
+    known = all(getattr(namespace.get(site.function), "__code__", None) is not None for site in chain)
+    return chain if known else []
+
+
+def _expanded(call: Call, chain: list[Site]) -> list[Call]:
+    code, namespace, instruction, tb_line = call
+    if not chain or type(instruction) is not int:
+        return [call]
+    line, _, col, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
     parts: list[Call] = []
     caller = code
-    for site in reversed(chain):
+    for site in chain:
         parts.append((caller, namespace, (site.line, site.col), site.line))
-        callee = getattr(namespace.get(site.function), "__code__", None)
-        if callee is None:  # the program has lost the function
-            return [call]
-        caller = callee
-    if parts and line is not None and col is not None:
+        caller = namespace[site.function].__code__
+    if line is not None and col is not None:
         parts.append((caller, namespace, _twin(caller, code, instruction, line, col), tb_line))
-    return parts or [call]
+    return parts
 
 
 def _twin(code: CodeType, other: CodeType, instruction: int, line: int, col: int) -> Any:

@@ -92,6 +92,9 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
         line, col = position(code, lasti)
         called = _add(frames, code, shown_name(code, table), line or tb_line or 0, col)
         builtin = None
+    for frame in frames[:-1]:
+        if frame.later is not None:
+            frame.line, frame.col = frame.later
     if builtin is not None:
         frames.append(Frame(builtin, frames[-1].file, frames[-1].line, frames[-1].col))
     frames.reverse()
@@ -126,11 +129,13 @@ def _add(frames: list[Frame], code: CodeType, name: str, line: int, col: int) ->
     if place is None:
         frames.append(Frame(name, code.co_filename, line, col))
         return "call"
-    _, _, shown_line, shown_col, kind, loop, loop_line, loop_col = place
+    _, _, shown_line, shown_col, kind, loop, loop_line, loop_col, *later = place
     if kind == "callback":
         frames.clear()
         name = ANONYMOUS
     elif loop_line:
         _add(frames, code, name, loop_line, loop_col)
     frames.append(Frame(loop or name, code.co_filename, shown_line, shown_col))
+    if later[0]:
+        frames[-1].later = (later[0], later[1])
     return kind or "call"

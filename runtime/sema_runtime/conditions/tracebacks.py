@@ -30,15 +30,19 @@ PRIVATE = "_fast_"  # what the qualified names of private copies of functions be
 
 
 class Frame:
-    """One call. file: from the code object. line, col: position of the active call, 1-based; 0 = unknown."""
+    """One call. file: from the code object. line, col: position of the active call, 1-based; 0 = unknown.
 
-    __slots__ = ("col", "file", "line", "name")
+    later: another position for `:stack-trace`, where the called function has a frame (conditions/places.py).
+    """
+
+    __slots__ = ("col", "file", "later", "line", "name")
 
     def __init__(self, name: str, file: str, line: int, col: int) -> None:
         self.name = name
         self.file = file
         self.line = line
         self.col = col
+        self.later: Position | None = None
 
 
 def raw_calls(exc: BaseException) -> list[Call]:
