@@ -22,7 +22,7 @@ class Var:
         self.name = name
         self.owner = owner
         self.is_global = is_global
-        self.late = False  # a global that functions may call before it is defined
+        self.late = False  # a global that may be read before it is defined
         self.early = False  # a local that may be read before it is defined
         self.readers: Any = None  # while types are inferred: the units that have read the type
         self.home: Any = None  # the block whose instruction binds it; set by generate/nest.py
