@@ -44,7 +44,6 @@ ENDS_IN_LAST = frozenset(  # special forms that compile nothing behind their las
     ("and", "begin", "case", "cond", "do", "if", "let", "let*", "letrec", "match", "match*", "or", "progn", "try", "unless",
      "when")
 )  # fmt: skip
-UNPLACED = frozenset(("()", "do", "let", "let*", "let-values", "let*-values", "letrec"))  # forms without a place
 MACRO_LIKE = frozenset(("dotimes", "for-range", "guard", "if-let", "parameterize", "when-let", "with-stream"))
 
 
@@ -111,7 +110,7 @@ class Analyzer(Context):
         function = scope.function
         if span is not None:
             self.span = span
-            if span.is_written and head_name(form) not in UNPLACED:
+            if span.is_written and form.items:
                 function.place = span
                 self.unit.places.note_next(function)
         self.depth += 1
@@ -280,9 +279,9 @@ class Analyzer(Context):
 
 
 def head_name(form: List) -> str:
-    """The name at the head of a form; "" where there is none, "()" for the empty form."""
+    """The name at the head of a form; "" where there is none."""
     head = form.items[0] if form.items else None
-    return head.name if type(head) is Symbol else "" if form.items else "()"
+    return head.name if type(head) is Symbol else ""
 
 
 class LateDefinition(Exception):

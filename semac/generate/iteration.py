@@ -34,6 +34,7 @@ from semac.generate.pyast import (
     call,
     const,
     drop_trailing_continue,
+    loc_of,
     name,
     subscript,
 )
@@ -62,7 +63,8 @@ def iterable(c: Context, op: Iteration) -> ast.expr:
     """The expression over which a loop runs."""
     loc = c.loc(op)
     if op.how in RAW:
-        return RAW[op.how](c, op, c.exprs(op.sources), loc)
+        place = op.place  # type: ignore[attr-defined]
+        return RAW[op.how](c, op, c.exprs(op.sources), loc if place is None else loc_of(place))
     sources = [items(c, source, op.who, loc) for source in op.sources]
     c.loc(op)
     if op.how == "indexed":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sema_runtime.conditions.places import place_of
 from sema_runtime.conditions.sites import expanded
 from sema_runtime.conditions.tracebacks import (
+    COUNTING,
     OPERATORS,
     Frame,
     builtin_name,
@@ -72,7 +73,7 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
     caller: tuple[CodeType, int | Position] | None = None
     for code, namespace, lasti, tb_line in expanded(calls):
         if is_ours(namespace):
-            if code is not TAIL_CALL:
+            if code is not TAIL_CALL and namespace.get("__name__") != COUNTING:
                 if called:
                     if code.co_name in PRELUDE and namespace.get("__name__", "").startswith("sema_runtime.lib."):
                         frames.append(Frame(PRELUDE[code.co_name], "", 0, 0))

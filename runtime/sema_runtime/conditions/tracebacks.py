@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Position = tuple[int, int]
     Call = tuple[CodeType, dict[str, Any], int | Position, int | None]
 
+COUNTING = "sema_runtime.support.counting"  # does the first test of a loop
 OURS = ("sema_runtime", "semac", "importlib")
 SHOWN = {
     **{name: name for name in ("car", "cdr", "get", "contains?", "nth", "append", "length")},
@@ -95,6 +96,8 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
     called = False  # whether the previous frame is the program's
     for code, namespace, lasti, tb_line in expanded(calls):
         if is_ours(namespace):
+            if namespace.get("__name__") == COUNTING:
+                continue
             if called:
                 builtin = builtin_name(code, namespace)
             called = False
