@@ -78,9 +78,7 @@ def slot(param: Param, index: int, wanted: str, keys: frozenset[str]) -> list[st
     """The holes for one parameter, one of which a template has."""
     plain = wanted.replace("?", "").replace("*", "")
     letter = plain[index] if index < len(plain) else ""
-    if letter in SPECIAL:
-        holes = [LETTERS[letter]]
-    elif letter in ("f", "g", "p") and not has_function(param.type):
+    if letter in SPECIAL or (letter in ("f", "g", "p") and not has_function(param.type)):
         holes = [LETTERS[letter]]
     else:
         holes = [f"<{text_of(kind)}>" for kind in kinds_of(param.type, keys) if kind != "any" or letter in ("", "a")]

@@ -37,29 +37,19 @@ FILES_LEFT_OUT = ("core-reference-bugs", "core-reader", "core-modules", "std-ari
 LARGE = 150  # a number in a benchmark that makes it run long
 LONGEST = 4000  # characters of a program
 BUDGET = (1, 1, 2, 2, 3, 4, 6)  # mutations of one program
-ODD = ("nil", "0", "-1", '""', "'()", "[]", "{}", "#t", "2.5", "1/2", ":k", "'s", "10000000000000000000000", "(list 1 2)", "nan",
-       "#\\a", '"abc"', "{:a 1 :b 2}", "[1 2]", "(fn (x) x)", "-0.0", "inf")  # fmt: skip
+ODD = (
+    "nil", "0", "-1", '""', "'()", "[]", "{}", "#t", "2.5", "1/2", ":k", "'s", "10000000000000000000000", "(list 1 2)",
+    "nan", "#\\a", '"abc"', "{:a 1 :b 2}", "[1 2]", "(fn (x) x)", "-0.0", "inf",
+)  # fmt: skip
 INTS = ("0", "1", "2", "3", "-1", "7", "10", "100", "-5", "1000000007")
 FLOATS = ("0.0", "1.5", "-2.5", "1e10", "0.1", "-0.0", "100.0")
-WRAPPERS = (
-    "((fn () E))", "(let ((V E)) V)", "(begin E)", "(if #t E nil)", "(let* ((V E) (W V)) W)", "(car (list E))",
-    "(try E (catch V (throw V)))", "(try E (catch V (:message V)))", "((fn (V) V) E)", "(nth [E] 0)", "(let () E)",
-    "(cond (#f 1) (else E))", "(when #t E)", "(let L ((V 0)) (if (= V 0) (L 1) E))", "(let L ((V 0)) (if (>= V 2) E (L (+ V 1))))",
-    "(do ((V 0 (+ V 1))) ((= V 2) E))", "(foldl (fn (V W) E) nil '(1 2))", "(force (delay E))", "(apply (fn (V) V) (list E))",
-    "(let ((V nil)) (set! V E) V)", "(let ((V (fn () E))) (V))", "(let ((V nil)) (dotimes (W 2) (set! V E)) V)",
-    "(let ((V nil)) (for-each (fn (W) (set! V E)) '(1 2)) V)", "(match E (V V))", "(match (list E) ([V] V))",
-    "(get {:k E} :k)", "(:k (assoc {} :k E))", "(let ((V E)) (if V V V))", "(let (([V W] [E 1])) V)", "(begin (println :here) E)",
-    "(let ((V (println :before)) (W E)) W)", "(or E nil)", "(and #t E)", "(last (map (fn (V) E) '(1 2)))", "(letrec ((V (fn (W) (if (= W 0) E (V (- W 1)))))) (V 2))",
-    "(let ((V 1)) (define (W) E) (W))", "(let ((V E)) ((fn () V)))", "(if E E E)", "(let ((V 0)) (while (< V 2) (set! V (+ V 1))) E)",
-    "(reduce (fn (V W) W) (list 1 E))", "(car (filter (fn (V) #t) (list E)))", "(-> E ((fn (V) V)))",
-)  # fmt: skip
-SIBLINGS = (
-    "+ - *", "+ - * / max min", "< > <= >= =", "map filter", "map for-each flat-map", "car cadr last first", "cdr rest reverse",
-    "foldl foldr", "let let*", "and or", "when unless", "quotient remainder mod /", "string-append str list", "cons list append",
-    "even? odd? zero? positive?", "string? number? list? nil? map?", "assoc dissoc get", "list vector", "equal? = eq?",
-    "any every", "take drop", "string/upper string/lower string/trim", "abs -", "floor round ceiling truncate", "null? pair? empty?",
-    "begin list", "println print", "keys vals", "sqrt abs",
-)  # fmt: skip
+_LINES = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
+WRAPPERS = [line.removeprefix("wrap ") for line in _LINES if line.startswith("wrap ")]
+RELATED: dict[str, list[str]] = {}
+for _line in _LINES:
+    if _line.startswith("related "):
+        for _name in _line.split()[1:]:
+            RELATED.setdefault(_name, []).extend(other for other in _line.split()[1:] if other != _name)
 SHOWN = "(println (try E (catch err (list :err (:type err) (:message err)))))"
 FRESH = ("v", "w", "x1", "tmp", "acc", "i", "item", "list", "f", "n")
 
@@ -142,8 +132,8 @@ class Mutation:
             other = self.random.choice(seeds()[0])
             self.forms = List([*other.forms, *self.forms])
         makers: list[Callable[[], None]] = [
-            *[self.wrap] * 5, *[self.literal] * 4, *[self.replace] * 3, *[self.sibling] * 2, self.swap, self.drop, self.variable,
-            self.outline, self.inline, self.insert, self.assign, *[self.call_again] * 2,
+            *[self.wrap] * 5, *[self.literal] * 4, *[self.replace] * 3, *[self.sibling] * 2, *[self.call_again] * 2,
+            self.swap, self.drop, self.variable, self.outline, self.inline, self.insert, self.assign,
         ]  # fmt: skip
         for _ in range(self.random.choice(BUDGET)):
             self.random.choice(makers)()
@@ -180,7 +170,12 @@ class Mutation:
         slot = self.slot(lambda slot: type(slot.form) in (int, float, str, bool, Keyword, Char))
         if slot is None:
             return
-        choices = {int: INTS, float: FLOATS, str: ('""', '"a"', '"Hello World"', '"été"', '"1,2,3"'), bool: ("#t", "#f")}
+        choices = {
+            int: INTS,
+            float: FLOATS,
+            str: ('""', '"a"', '"Hello World"', '"été"', '"1,2,3"'),
+            bool: ("#t", "#f"),
+        }
         texts = choices.get(type(slot.form), ODD) if self.random.random() < 0.8 else ODD
         self.put(slot, read_one(self.random.choice(texts)))
 
@@ -264,7 +259,9 @@ class Mutation:
         if not known:
             return
         name, (params, *_) = self.random.choice(known)
-        calls = [slot.form for slot in self.slots() if head_of(slot.form) == name and is_closed(List(list(slot.form)[1:]))]
+        calls = [
+            slot.form for slot in self.slots() if head_of(slot.form) == name and is_closed(List(list(slot.form)[1:]))
+        ]
         if calls and self.random.random() < 0.7:
             args = list(self.random.choice(calls))[1:]
         else:
@@ -291,7 +288,15 @@ class Mutation:
     def in_function(self, forms: list[Any]) -> list[Any]:
         """The program as the body of a function, where macros and records permit it."""
         heads = {head_of(form) for form in forms}
-        if heads & {"defmacro", "define-syntax", "define-record-type", "defmulti", "defmethod", "begin", "define-values"}:
+        if heads & {
+            "defmacro",
+            "define-syntax",
+            "define-record-type",
+            "defmulti",
+            "defmethod",
+            "begin",
+            "define-values",
+        }:
             return forms
         main = symbol("main-" + self.fresh())
         return [List([symbol("define"), List([main]), *forms]), List([main])]
@@ -335,9 +340,3 @@ def kind_of(form: Any) -> str:
     if head in INDEX:
         return INDEX[head][4]
     return type(form).__name__ if type(form) is not List else "form"
-
-
-RELATED: dict[str, list[str]] = {}
-for group in SIBLINGS:
-    for member in group.split():
-        RELATED.setdefault(member, []).extend(other for other in group.split() if other != member)

@@ -99,7 +99,9 @@ class Assembly(Generator):
         """Forms made from a template; what they define can be used from now on."""
         self.begin()
         kinds = self.bindings(template, None)
-        text, names = self.expanded(template, kinds, self.random.choice(FLAT if self.profile.small else DEPTHS), (), self.unique)
+        text, names = self.expanded(
+            template, kinds, self.random.choice(FLAT if self.profile.small else DEPTHS), (), self.unique
+        )
         forms = [self.enclosed(form) for form in text.split(" // ")]
         for entry in template.defines:
             kind = replaced(entry.kind, kinds)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import random_modules
 import random_programs
 import random_tasks
+
 from programs import mutations
 from programs.generator import Profile
 from programs.kinds import Kind

@@ -1,4 +1,5 @@
-"""The grammar: templates of expressions and of top-level forms, read from the text files in grammar/; calls of builtins are added.
+"""The grammar: templates of expressions and of top-level forms, read from the text files in grammar/, and calls of
+builtins by their signatures.
 
     == (list A)                                       what the following templates make; T stands for any kind
     3: (cons <A> <(list A)>)                          three times as likely as others

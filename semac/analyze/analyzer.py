@@ -38,12 +38,12 @@ INTERNAL = {
     "%append": "sema_runtime.lib.collections.lists:spliced",
     "%vector": "builtins:tuple",
 }
-# Special forms of ours that are macros in the reference: any definition of the name hides them.
 RETURNING = (Call, NamedLet)  # nodes with a frame of their own
-ENDS_IN_LAST = frozenset(  # special forms that compile nothing behind their last part
-    ("and", "begin", "case", "cond", "do", "if", "let", "let*", "letrec", "match", "match*", "or", "progn", "try", "unless",
-     "when")
-)  # fmt: skip
+ENDS_IN_LAST = frozenset((  # special forms that compile nothing behind their last part
+    "and", "begin", "case", "cond", "do", "if", "let", "let*", "letrec", "match", "match*", "or", "progn", "try",
+    "unless", "when",
+))  # fmt: skip
+# Special forms of ours that are macros in the reference: any definition of the name hides them.
 MACRO_LIKE = frozenset(("dotimes", "for-range", "guard", "if-let", "parameterize", "when-let", "with-stream"))
 
 

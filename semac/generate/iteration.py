@@ -62,9 +62,11 @@ def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
 def iterable(c: Context, op: Iteration) -> ast.expr:
     """The expression over which a loop runs."""
     loc = c.loc(op)
+    place = op.place  # type: ignore[attr-defined]
+    if place is not None:
+        loc = loc_of(place)
     if op.how in RAW:
-        place = op.place  # type: ignore[attr-defined]
-        return RAW[op.how](c, op, c.exprs(op.sources), loc if place is None else loc_of(place))
+        return RAW[op.how](c, op, c.exprs(op.sources), loc)
     sources = [items(c, source, op.who, loc) for source in op.sources]
     c.loc(op)
     if op.how == "indexed":

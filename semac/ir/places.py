@@ -1,10 +1,11 @@
 """The places that `:stack-trace` gives to calls, where they are not those of the calls themselves.
 
 The reference knows for a call the last list form that it compiled before the call in the same function: in
-`(f (g x) y)` that is `(g x)` for the call of `f`, too. A list form that begins where the call returns to counts as
-well, while the called function runs: in `(+ (f x) (g y))` that is `(g y)` for the call of `f`. Forms that macros made, and forms around a macro call, have no
-place of their own there (`semac/analyze/places.py`); what a builtin calls back has nobody above it, a call in tail
-position hides its caller, and a named let is a function. An error that nobody caught shows the true places.
+`(f (g x) y)` that is `(g x)` for the call of `f`, too. While a called function runs, a list form that begins where the
+call returns to counts as well: in `(+ (f x) (g y))` that is `(g y)` for the call of `f`. Forms that macros made,
+binding forms, and forms around either, have no place of their own there (`semac/analyze/places.py`); what a builtin
+calls back has nobody above it, a call in tail position hides its caller, and a named let is a function. An error that
+nobody caught shows the true places.
 """
 
 from __future__ import annotations

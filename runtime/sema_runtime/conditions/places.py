@@ -1,9 +1,10 @@
 """The table of places of a code object: where the reference shows calls, and in what they stand (semac/ir/places.py).
 
 It is a constant of the code, a text of `Place`s: (line, column, shown line or 0, shown column, kind, loop, line of the
-loop, its column, line and column that are shown while the called function runs, or 0). kind: "tail" for a call that hides its caller, "calls back" for a builtin whose function may be
-compiled into the caller, "callback" for a call in such a function. loop: the name of the named let around the call that
-is a loop of the same code; line 0: in tail position. Of a callback the position is that of the builtin's call.
+loop, its column, line and column that are shown while the called function runs, or 0). kind: "tail" for a call that
+hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
+such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
+position. Of a callback the position is that of the builtin's call.
 """
 
 from __future__ import annotations

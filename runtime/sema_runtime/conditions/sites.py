@@ -74,7 +74,9 @@ def expanded(calls: list[Call]) -> list[Call]:
 
 def _common(chain: list[Site], other: list[Site]) -> int:
     """How many sites two chains have in common at their beginnings."""
-    same = [a.line == b.line and a.col == b.col and a.function == b.function for a, b in zip(chain, other, strict=False)]
+    same = [
+        a.line == b.line and a.col == b.col and a.function == b.function for a, b in zip(chain, other, strict=False)
+    ]
     return next((index for index, equal in enumerate(same) if not equal), len(same))
 
 

@@ -148,7 +148,7 @@ def connective(context: Context, form: List, scope: Scope, kind: type[And] | typ
     parts = context.expect(form, 0)
     if not parts:
         return Const(neutral)
-    nodes = []
+    nodes: list[Any] = []
     for part in parts:
         if nodes:
             scope.function.returning = None
