@@ -16,7 +16,7 @@ from programs.world import World
 REPEATS = 4  # how often a repeated hole is taken to run
 MOST_WORK = 3000  # estimated steps of a function
 MOST_PIECES = 50  # expressions in a top-level form: further ones are simple
-FEW_PIECES = 14  # in small programs
+FEW_PIECES = 9  # in small programs
 PARAMETERS = "abcdpqrxyz"
 
 

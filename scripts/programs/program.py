@@ -12,9 +12,9 @@ from programs.naming import Name
 from programs.templates import Template
 
 FORMS = (2, 3, 4, 5, 6, 8)
-FEW_FORMS = (1, 1, 2, 2, 3, 3, 4)
+FEW_FORMS = (1, 1, 1, 1, 2, 2, 3)
 DEPTHS = (1, 1, 2, 2, 3, 3, 4)
-FLAT = (1, 1, 2, 2, 3)
+FLAT = (1, 1, 1, 2, 2, 3)
 CAUGHT = (
     "(catch e (list :err (:type e) (:message e)))",
     "(catch e (list :err (:type e) (:message e)))",
