@@ -27,7 +27,7 @@ from semac.optimize.passes import PASSES
 CHUNK = 1000  # seeds of one process: names that programs use are never forgotten
 # How often each check is drawn. calls: of a module's functions from Python; without: with one pass left out; asserted:
 # with types asserted and units verified; oracle: with the reference.
-CHECKS = {"program": 30, "module": 15, "calls": 15, "session": 3, "without": 8, "asserted": 4, "oracle": 30}
+CHECKS = {"program": 32, "module": 18, "calls": 8, "session": 3, "without": 8, "asserted": 4, "oracle": 30}
 OPTIMIZED, PLAIN = configuration("optimized"), configuration("plain")
 ASSERTED = configuration("asserted")
 OPTIONAL = [its.name for its in PASSES if its.optional]
@@ -66,7 +66,7 @@ class Comparer:
         """The report on a plan; None where there is no difference."""
         source = SOURCES[plan.source][1](plan.seed, plan.check != "oracle" and plan.seed % 4 == 0)
         found = self.difference(source.text, plan, source.kinds)
-        if found is None:
+        if found is None or is_known(source.text, plan, found):
             return None
         kind = found.kind
 
@@ -92,6 +92,13 @@ class Comparer:
             option = ASSERTED
             modes = ("program",) if plan.seed % 2 else ("module",)
         return difference(text, option, PLAIN, modes, self.ignored)
+
+
+def is_known(text: str, plan: Plan, found: Difference) -> bool:
+    """Whether a difference is one of those that stay: the order of hash maps; programs that assertions make slow."""
+    if plan.check == "oracle":
+        return "hash" in text and sorted(found.expected) == sorted(found.found)
+    return plan.check == "asserted" and found.found.startswith("endless")
 
 
 def without(seed: int) -> Configuration:

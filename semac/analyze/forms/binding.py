@@ -13,7 +13,7 @@ from semac.analyze.context import Context, Handler
 from semac.analyze.forms.functions import make_function
 from semac.analyze.forms.patterns import bind_pattern, pattern
 from semac.analyze.scope import Scope
-from semac.ir.nodes import Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
+from semac.ir.nodes import Call, Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
 
 
 def binding_pairs(context: Context, form: Any, what: str) -> list[tuple[Any, Any]]:
@@ -174,10 +174,17 @@ def named_let(context: Context, form: List, scope: Scope) -> Any:
     if any(type(target) is Symbol and target.name == "." for target, _ in pairs):
         raise context.error("named let: `.` cannot be a variable")
     scope.function.returning = None
-    inits = [context.node(value, scope) for _, value in pairs]
     outer = scope.child()
     var = outer.declare(name)
+    is_seen = any(mentions(value, items[1]) for _, value in pairs)  # the reference makes a letrec of it
+    inits = [context.node(value, outer if is_seen else scope) for _, value in pairs]
     function = make_function(context, name, [target for target, _ in pairs], items[3:], outer, what="named let")
+    if is_seen:
+        value = Lambda(function, span=context.span)
+        note_function(var, value)
+        call = Call(Ref(var), inits, False, None, span=context.span)
+        context.unit.places.note_call(context.span, scope.function)
+        return Define([var], Seq([Set(var, value, "local", span=context.span), call], span=context.span))
     var.function = function
     var.defined = 1
     function.var = var
@@ -185,6 +192,17 @@ def named_let(context: Context, form: List, scope: Scope) -> Any:
     var.loop = node
     context.unit.places.note_call(context.span, scope.function)
     return node
+
+
+def mentions(form: Any, name: Symbol) -> bool:
+    """Whether a form has a symbol in it, outside of quotes."""
+    if type(form) is List:
+        head = form.items[0] if form.items else None
+        is_quoted = type(head) is Symbol and head.name == "quote"
+        return not is_quoted and any(mentions(part, name) for part in form)
+    if type(form) is Map:
+        return any(mentions(part, name) for pair in form.pairs() for part in pair)
+    return form is name or (type(form) is tuple and any(mentions(part, name) for part in form))
 
 
 def let_values(context: Context, form: List, scope: Scope) -> Any:
