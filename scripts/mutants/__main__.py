@@ -49,6 +49,10 @@ def main() -> int:
     )
     expected = answers(options.programs)
     judges = [("programs", programs(expected)), ("tests", tests(options.tests.split(",")))]
+    objection = judged(None, judges)
+    if objection != ("", ""):
+        print("without any change:", *objection)
+        return 2
     for mutant in sample(paths, ROOT, options.count, options.seed):
         if str(mutant) in known:
             continue
@@ -68,7 +72,7 @@ def answers(count: int) -> list[Expected]:
     """Random programs and what they give, asked of another process: this one doesn't import what is mutated."""
     code = f"import sys; sys.path.insert(0, {str(SCRIPTS)!r}); from mutants.answers import main; main({count})"
     lines = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.splitlines()
-    return [Expected(*json.loads(line)) for line in lines]
+    return [Expected(text, mode, tuple(values)) for text, mode, values in map(json.loads, lines)]
 
 
 if __name__ == "__main__":

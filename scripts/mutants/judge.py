@@ -44,8 +44,8 @@ class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.mutant.source, f"<mutant of {self.name}>", "exec"), module.__dict__)
 
 
-def judged(mutant: Mutant, judges: Sequence[tuple[str, Callable[[], str | None]]]) -> tuple[str, str]:
-    """(judge, objection) for a mutant; ("", "") where none objects."""
+def judged(mutant: Mutant | None, judges: Sequence[tuple[str, Callable[[], str | None]]]) -> tuple[str, str]:
+    """(judge, objection) for a mutant, or for the compiler as it is; ("", "") where none objects."""
     read, write = os.pipe()
     process = os.fork()
     if process == 0:
@@ -57,7 +57,8 @@ def judged(mutant: Mutant, judges: Sequence[tuple[str, Callable[[], str | None]]
             null = os.open(os.devnull, os.O_RDWR)
             for descriptor in (0, 1, 2):
                 os.dup2(null, descriptor)
-            sys.meta_path.insert(0, Importer(mutant))
+            if mutant is not None:
+                sys.meta_path.insert(0, Importer(mutant))
             for name, judge in judges:
                 try:
                     objection = judge()
@@ -98,6 +99,7 @@ def programs(expected: list[Expected]) -> Callable[[], str | None]:
     """Whether programs give what plain code gave before the change, with units verified and types asserted."""
 
     def judge() -> str | None:
+        from mutants.answers import IGNORED
         from programs.configurations import configuration
         from programs.outcome import Outcome, different, outcome
 
@@ -107,7 +109,7 @@ def programs(expected: list[Expected]) -> Callable[[], str | None]:
             found = outcome(text, mode, option, 4.0)
             if found.ending != "endless" and not found.countable:
                 continue
-            how = different(mode, known, found, frozenset(("hint", "trace", "frames")))
+            how = different(mode, known, found, IGNORED)
             if how is not None:
                 return f"{how}\n{text}"[:600]
         return None
