@@ -99,9 +99,10 @@ def programs(expected: list[Expected]) -> Callable[[], str | None]:
     """Whether programs give what plain code gave before the change, with units verified and types asserted."""
 
     def judge() -> str | None:
-        from mutants.answers import IGNORED
         from programs.configurations import configuration
         from programs.outcome import Outcome, different, outcome
+
+        from mutants.answers import IGNORED
 
         option = configuration("asserted")
         for text, mode, values in expected:

@@ -11,6 +11,7 @@ import subprocess
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from programs.compare import reported
@@ -183,13 +184,17 @@ def answer(source: str, option: Configuration, way: str = "session") -> Answer |
             return None
 
 
+# Called by a module of the compiler, as a file is: traces end there.
+RUN = FunctionType((lambda code, scope: exec(code, scope)).__code__, {"__name__": "semac.run", "exec": exec})
+
+
 def executed(source: str, option: Configuration, mode: str) -> Answer:
     """The answer of a program that is compiled as a file."""
     output.sink = lines = []
     try:
         scope: dict[str, Any] = {"__name__": "__main__"}
         process.deepen()
-        exec(option.code(source, FILE, mode), scope)
+        RUN(option.code(source, FILE, mode), scope)
         value = scope.get(RESULT)
         return Answer(None if value is None else pretty(value), list(lines), None)
     except (TimeUp, KeyboardInterrupt):

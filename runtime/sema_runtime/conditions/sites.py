@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sema_runtime.conditions.tracebacks import COMPREHENSIONS, position
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType
     from typing import Any
 
-    from sema_runtime.conditions.tracebacks import Call
+    from sema_runtime.conditions.tracebacks import Call, Position
 
+COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<genexpr>"))  # code of functions that have no other
 MARK = 1 << 16  # columns in an end column for each site
 SITES = "sema sites"  # what the constant begins with
 CACHE = 0  # the opcode of what stands behind an instruction for its caches
@@ -52,8 +52,8 @@ def decoded(code: CodeType) -> dict[int, Site]:
     return {}
 
 
-def expanded(calls: list[Call]) -> list[Call]:
-    """Calls, outermost first, with those in place of which the called functions' code stands.
+def expanded(calls: list[Call], position: Callable[[CodeType, int | Position], Position]) -> list[Call]:
+    """Calls, outermost first, with those in place of which the called functions' code stands. position: of a call.
 
     A comprehension has a frame of its own up to Python 3.11. It is none of the program's where it stands at the call of
     `map`, or of another builtin, that it was made of: then the builtin calls no function of the program.

@@ -71,7 +71,7 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
     builtin: str | None = None
     called = ""  # of a call whose frame came just before: its kind
     caller: tuple[CodeType, int | Position] | None = None
-    for code, namespace, lasti, tb_line in expanded(calls):
+    for code, namespace, lasti, tb_line in expanded(calls, position):
         if is_ours(namespace):
             if code is not TAIL_CALL and namespace.get("__name__") != COUNTING:
                 if called:

@@ -25,7 +25,6 @@ OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
-COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<genexpr>"))  # code of functions that have no other
 FORMS = ("main", "make_")  # what the names of functions that are forms of a module begin with
 PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
@@ -94,7 +93,7 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
     frames: list[Frame] = []
     builtin: str | None = None
     called = False  # whether the previous frame is the program's
-    for code, namespace, lasti, tb_line in expanded(calls):
+    for code, namespace, lasti, tb_line in expanded(calls, position):
         if is_ours(namespace):
             if namespace.get("__name__") == COUNTING:
                 continue
@@ -118,6 +117,7 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
 def _frames_of(code: CodeType, name: str, line: int, col: int) -> list[Frame]:
     """The frames of a call in code, outermost first: functions that have become loops of their caller have theirs."""
     from sema_runtime.conditions.places import inlined_in
+    from sema_runtime.conditions.sites import COMPREHENSIONS
 
     frames = [Frame(name, code.co_filename, line, col)]
     if code.co_name in COMPREHENSIONS:
