@@ -3,7 +3,8 @@
 An instruction that was part of a called function keeps its line and column. Where its end column is MARK or more, the
 multiple of MARK is the number of the call: a site. The table of the sites of a code object is a constant of the code,
 with a line for each: `number:function:line:column:outer`, of the called function's Python name, the place of the call,
-and the site that this call itself is part of, 0 for none.
+and the site that this call itself is part of, 0 for none. A local function, which is nowhere else, has LOCAL in front
+of its name; the code around it then stands for its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<genexpr>"))  # code of functions that have no other
 MARK = 1 << 16  # columns in an end column for each site
 SITES = "sema sites"  # what the constant begins with
+LOCAL = "."
 CACHE = 0  # the opcode of what stands behind an instruction for its caches
 
 
@@ -63,7 +65,7 @@ def expanded(calls: list[Call], position: Callable[[CodeType, int | Position], P
     for call in calls:
         chain = _chain(call)
         own = _expanded(call, chain)
-        if call[0].co_name in COMPREHENSIONS and parts and parts[-1][1] is call[1]:
+        if call[0].co_name in COMPREHENSIONS and parts and parts[-1][1] is call[1] and len(own) > len(chain):
             own = own[_common(chain, around) :]  # the frame of the function around it has shown the others
             if position(own[0][0], own[0][2]) == position(parts[-1][0], parts[-1][2]):
                 own = own[1:]
@@ -81,8 +83,8 @@ def _common(chain: list[Site], other: list[Site]) -> int:
 
 
 def _chain(call: Call) -> list[Site]:
-    """The sites that an active instruction is part of, outermost first; none where the program lost a function."""
-    code, namespace, instruction, _ = call
+    """The sites that an active instruction is part of, outermost first."""
+    code, _, instruction, _ = call
     sites = decoded(code)
     if not sites or type(instruction) is not int:
         return []
@@ -92,8 +94,7 @@ def _chain(call: Call) -> list[Site]:
     while site is not None:
         chain.insert(0, site)
         site = sites.get(site.outer)
-    known = all(getattr(namespace.get(site.function), "__code__", None) is not None for site in chain)
-    return chain if known else []
+    return chain
 
 
 def _expanded(call: Call, chain: list[Site]) -> list[Call]:
@@ -105,10 +106,21 @@ def _expanded(call: Call, chain: list[Site]) -> list[Call]:
     caller = code
     for site in chain:
         parts.append((caller, namespace, (site.line, site.col), site.line))
-        caller = namespace[site.function].__code__
+        callee = _code_of(site.function, namespace, caller)
+        if callee is None:  # the program has lost the function
+            return [call]
+        caller = callee
     if line is not None and col is not None:
         parts.append((caller, namespace, _twin(caller, code, instruction, line, col), tb_line))
     return parts
+
+
+def _code_of(function: str, namespace: dict[str, Any], caller: CodeType) -> CodeType | None:
+    """The code of a called function; None where the program has lost it."""
+    if function.startswith(LOCAL):
+        name = function.removeprefix(LOCAL)
+        return caller.replace(co_name=name, co_qualname=f"{caller.co_qualname}.<locals>.{name}")
+    return getattr(namespace.get(function), "__code__", None)
 
 
 def _twin(code: CodeType, other: CodeType, instruction: int, line: int, col: int) -> Any:
