@@ -41,7 +41,7 @@ def own_rank(op: Op) -> int:
         return PURE
     if kind is Read:
         var = op.var  # type: ignore[attr-defined]
-        return EFFECT if var.is_global and not var.defined else READ
+        return EFFECT if var.is_global and (var.late or not var.defined) else READ
     if kind is GetField and op.is_sure:  # type: ignore[attr-defined]
         return READ
     if kind is IsRecord and op.is_sure:  # type: ignore[attr-defined]

@@ -37,6 +37,7 @@ from semac.generate.pyast import (
     call,
     const,
     drop_trailing_continue,
+    loc_of,
     name,
     subscript,
 )
@@ -74,6 +75,9 @@ def is_list_object(source: Expr) -> bool:
 def iterable(c: Context, op: Iteration) -> ast.expr:
     """The expression over which a loop runs."""
     loc = c.loc(op)
+    place = op.place  # type: ignore[attr-defined]
+    if place is not None:
+        loc = loc_of(place)
     if op.how in RAW:
         return RAW[op.how](c, op, c.exprs(op.sources), loc)
     sources = [items(c, source, op.who, loc) for source in op.sources]

@@ -22,7 +22,7 @@ class Var:
         self.name = name
         self.owner = owner
         self.is_global = is_global
-        self.late = False  # a global that functions may call before it is defined
+        self.late = False  # a global that may be read before it is defined
         self.early = False  # a local that may be read before it is defined
         self.readers: Any = None  # while types are inferred: the units that have read the type
         self.home: Any = None  # the block whose instruction binds it; set by generate/nest.py
@@ -73,6 +73,7 @@ class Function:
         "py",
         "readers",
         "rest",
+        "returning",
         "self_tail",
         "span",
         "type",
@@ -90,6 +91,7 @@ class Function:
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
         self.place: Any = None  # the span of the last list form in the body that was analyzed (ir/places.py)
+        self.returning: Any = None  # the position of the call that was analyzed just before (ir/places.py)
         self.locals: list[Var] = []
         self.var: Var | None = None
         self.self_tail = False

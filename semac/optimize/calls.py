@@ -25,6 +25,7 @@ from semac.anf.nodes import (
     Comprehension,
     For,
     If,
+    Iteration,
     Let,
     Lit,
     Logic,
@@ -207,6 +208,8 @@ class Splice(Copier):
         made = super().new(part)
         if isinstance(made, Op | Result):
             made.span = self.span(part.span)
+            if isinstance(made, Iteration) and part.place is not None:
+                made.place = self.span(part.place)  # type: ignore[attr-defined]
         return made
 
     def span(self, span: Any) -> Any:

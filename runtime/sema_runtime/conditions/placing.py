@@ -33,9 +33,9 @@ def with_places(code: CodeType, places: dict[Position, Place], calls: list[Call]
         constants = (*constants, sites_table.encoded(own)) if own else constants
     starts &= places.keys()
     for entry in [places[start] for start in starts]:
-        while entry[6] and entry[6:] in places and entry[6:] not in starts:  # loops around it stand in the same code
-            starts.add(entry[6:])
-            entry = places[entry[6:]]
+        while entry[6] and entry[6:8] in places and entry[6:8] not in starts:  # loops around it stand in the same code
+            starts.add(entry[6:8])
+            entry = places[entry[6:8]]
     entries = [places[start] for start in sorted(starts & places.keys())]
     if entries:
         constants = (*constants, places_table.encoded(entries))
