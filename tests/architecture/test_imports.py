@@ -21,6 +21,7 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
+    "semac/project/command.py": {"click"},
     "semac/build/command.py": {"click"},
     "semac/packaging/hatch_plugin.py": {"hatchling"},
     "semac/cli/box.py": {"click"},
