@@ -21,6 +21,9 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
+    "semac/pkg/command.py": {"click"},
+    "semac/pkg/reporting.py": {"click"},
+    "semac/pkg/registry_commands.py": {"click"},
     "semac/project/command.py": {"click"},
     "semac/build/command.py": {"click"},
     "semac/packaging/hatch_plugin.py": {"hatchling"},
