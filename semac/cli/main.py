@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fmt": ("semac.cli.fmt", "Lay out source files."),
     "jupyter": ("semac.jupyter.install", "Install the kernel for Jupyter notebooks."),
     "lsp": ("semac.cli.editors.lsp", "Answer an editor: completion, definitions, errors (Language Server Protocol)."),
-    "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
+    "mcp": ("semac.mcp_server.command", "Serve Sema to MCP clients such as coding agents; logins to other servers."),
     "new": ("semac.project.command", "Make a project with a package, tests, CI and a build hook."),
     "notebook": ("semac.jupyter.notebook", "Run, export and convert notebooks; open JupyterLab."),
     "nrepl": ("semac.cli.editors.nrepl", "Start a server with which editors evaluate forms."),
