@@ -1,8 +1,8 @@
 """The first module of a zip archive that `sema build` writes: unpacks its layers once, then runs the program.
 
-This text becomes `__main__.py` of the archive, below the facts of the build: NAME, LAYERS (name of a layer → name of the
-folder that it becomes), ENTRY, DIGEST, PYTHON and MACHINE, None where any will do. It runs on any Python from 3.6 on, to
-say what is wrong with the one that it meets.
+This text becomes `__main__.py` of the archive, below the facts of the build: NAME, LAYERS (name of a layer → name of
+the folder that it becomes), ENTRY, DIGEST, PYTHON and MACHINE, None where any will do. It runs on any Python from 3.6
+on, to say what is wrong with the one that it meets.
 """
 
 import os
