@@ -328,6 +328,9 @@ def resolve(spec: str, base: str | None) -> str:
         file = _file_of_package(os.path.join(folder, spec))
         if file is not None:
             return file
+    file = _of_python(spec)
+    if file is not None:
+        return file
     raise SemaError(f"package not found: {spec}", f"Run: sema pkg add {spec}")
 
 
@@ -358,6 +361,25 @@ def packages_dir() -> str:
 def package_folders() -> list[str]:
     """Where packages are looked for: in a built program among those that it carries, then where they are installed."""
     return [packages_dir()] if bundle.packages is None else [bundle.packages, packages_dir()]
+
+
+def _of_python(spec: str) -> str | None:
+    """The Sema file of a package of Python: `shop/orders` is `orders.sema` in the package `shop`."""
+    from importlib.util import find_spec
+
+    top, *parts = spec.split("/")
+    try:
+        found = find_spec(top.replace("-", "_"))
+    except (ImportError, ValueError):
+        return None
+    if found is None or found.origin is None:  # a folder that happens to be on the path is no package
+        return None
+    for folder in found.submodule_search_locations or ():
+        for tail in ([*parts[:-1], f"{parts[-1]}.sema"], [*parts, "__init__.sema"]):
+            path = os.path.join(folder, *tail)
+            if os.path.isfile(path):
+                return path
+    return None
 
 
 def _file_of_package(root: str) -> str | None:

@@ -29,15 +29,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "jupyter": ("semac.jupyter.install", "Install the kernel for Jupyter notebooks."),
     "lsp": ("semac.cli.editors.lsp", "Answer an editor: completion, definitions, errors (Language Server Protocol)."),
     "mcp": ("semac.mcp_server.command", "Serve Sema to MCP clients such as coding agents; logins to other servers."),
+    "new": ("semac.project.command", "Make a project with a package, tests, CI and a build hook."),
     "notebook": ("semac.jupyter.notebook", "Run, export and convert notebooks; open JupyterLab."),
     "nrepl": ("semac.cli.editors.nrepl", "Start a server with which editors evaluate forms."),
+    "pkg": ("semac.pkg.command", "Install packages from git, registries and Python's index."),
     "run": ("semac.cli.run", "Run a file or, with -m, a module of Python or Sema, with the import hook."),
     "stubs": ("semac.cli.editors.stubs", "Write .pyi files: types for mypy, pyright and editors."),
     "test": ("semac.testing.command", "Run the tests in test_*.sema and test_*.py, with pytest."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("dap", "disasm", "pkg", "update", "web")  # the reference's
+NOT_YET = ("dap", "disasm", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}
