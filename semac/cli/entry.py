@@ -42,6 +42,10 @@ def _main() -> int:
         from semac.cli.running import run_file
 
         return run_file(args[0])
+    if not args:
+        from semac.cli.repl.start import main as repl
+
+        return repl()
     if args == ["eval", "--jsonl"]:
         from semac.cli.eval.answers import jsonl
         from semac.cli.eval.limits import Limits

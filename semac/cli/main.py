@@ -229,7 +229,7 @@ def in_session(
     if plain or options["interactive"]:
         from semac.cli.repl.loop import Repl
 
-        return Repl(session, quiet=options["quiet"]).run()
+        return Repl(lambda: session, quiet=options["quiet"]).run()
     return status
 
 
