@@ -75,7 +75,7 @@ def _kind(type_: Type, tags: int, classes: dict[str, str], depth: int) -> str:
         return _record(type_, classes)
     if depth >= MAX_DEPTH:
         return ANYTHING
-    if tags == LIST:
+    if not tags & ~LIST:
         return f"{MARK}list[{annotation(type_.item, classes, depth + 1)}]"
     if tags == VECTOR:
         return _vector(type_, classes, depth + 1)
