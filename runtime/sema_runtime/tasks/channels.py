@@ -13,28 +13,29 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.tasks.scheduler import Scheduler
-    from sema_runtime.tasks.waiting import Waiter
+    from sema_runtime.tasks.waiting import Fiber
 
 
 class Channel:
     """A channel of that capacity. The values of waiting senders move into the buffer as soon as there is room."""
 
-    __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "senders")
+    __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "room", "senders")
     type_name = "channel"
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
+        self.room = capacity  # how many values it takes in; none when it is closed
         self.closed = False
         self.buffer: deque[Any] = deque()
-        self.receivers: deque[Waiter] = deque()
-        self.senders: deque[Waiter] = deque()
+        self.receivers: deque[Fiber] = deque()  # those that wait
+        self.senders: deque[Fiber] = deque()
 
     def sema_text(self) -> str:
         return "<channel>"
 
     def send(self, scheduler: Scheduler, value: Any) -> None:
         """Hands the value to a waiting receiver or the buffer; waits for room. Raises SemaError when closed."""
-        if scheduler.natives and (self.closed or len(self.buffer) < self.capacity):
+        if scheduler.natives and (self.closed or len(self.buffer) < self.room):
             if scheduler.current().note_use():
                 if self.closed:
                     scheduler.pause()
@@ -48,11 +49,12 @@ class Channel:
         """Passes the value to a receiver or the buffer. False when there is no room."""
         if self.closed:
             raise dropped(value)
-        receivers = self.receivers
-        while receivers:
-            if receivers.popleft().wake(value):
-                return True
-        if len(self.buffer) < self.capacity:
+        if self.receivers:
+            fiber = self.receivers.popleft()
+            fiber.value = value
+            fiber.queue.append(fiber)
+            return True
+        if len(self.buffer) < self.room:
             self.buffer.append(value)
             return True
         return False
@@ -72,22 +74,23 @@ class Channel:
         if not self.buffer:
             return None
         value = self.buffer.popleft()
-        senders = self.senders
-        while senders:
-            waiter = senders.popleft()
-            if waiter.wake():
-                self.buffer.append(waiter.offered)
-                break
+        if self.senders:
+            fiber = self.senders.popleft()
+            self.buffer.append(fiber.offered)
+            fiber.queue.append(fiber)
         return value
 
     def close(self) -> None:
         """Closes the channel: waiting receivers get nil, waiting senders an error. Buffered values can be received."""
         self.closed = True
+        self.room = 0
         while self.receivers:
-            self.receivers.popleft().wake()
+            fiber = self.receivers.popleft()
+            fiber.value = None
+            fiber.queue.append(fiber)
         while self.senders:
-            waiter = self.senders.popleft()
-            waiter.fail(dropped(waiter.offered))
+            fiber = self.senders[0]
+            fiber.fail(dropped(fiber.offered))
 
 
 def dropped(value: Any) -> SemaError:

@@ -44,7 +44,7 @@ class Scheduler:
         self.clock = time.monotonic()  # virtual, in seconds
         self.numbers = 0
         self.external = 0  # awaitables that asyncio is working on
-        self.root = Fiber()
+        self.root = Fiber(self.ready)
         self.natives = 0  # builtins that are calling back, with `tasks/callbacks.py` looking on
         self.hub: greenlet | None = None  # the greenlet that drives the queue
         self.direct = False  # whether a task that waits may switch to the next one itself, past the hub
@@ -71,12 +71,7 @@ class Scheduler:
         fiber = self.current()
         if self.natives:
             fiber.note_use()
-        waiter = Waiter()
-        waiter.fiber = fiber
-        waiter.queue = self.ready
-        waiter.live = True
-        waiter.value = waiter.error = None
-        return waiter
+        return Waiter(fiber)
 
     def wait(self, waiter: Waiter) -> Any:
         """Runs the others until the waiter is woken. Returns its value or raises its error."""
@@ -84,28 +79,51 @@ class Scheduler:
         if type(fiber) is Task and fiber.promise.state is CANCELLED:
             self._end(fiber)
         fiber.waiter = waiter
-        ready = self.ready
         try:
-            while True:
-                following: Any = ready[0] if ready and self.direct else self.root
-                if following.greenlet is not None and not following.dropped:
-                    ready.popleft()
-                    if following is not fiber:
-                        if following.hub is not self.hub:
-                            following.greenlet.parent = following.hub = self.hub
-                        following.greenlet.switch()
-                elif fiber is self.root:
-                    self._drive()
-                else:
-                    self.hub.switch()  # type: ignore[union-attr]
-                if not waiter.live:  # else woken by an entry that an interrupted wait (Ctrl-C) left in the queue
-                    break
+            self._park(fiber)
+        except BaseException:
+            fiber.interrupt()
+            raise
         finally:
             fiber.waiter = None
             waiter.live = False  # an interrupted wait takes no value any more
         if waiter.error is not None:
             raise waiter.error
         return waiter.value
+
+    def wait_in(self, line: deque[Fiber], fiber: Fiber) -> Any:
+        """Runs the others until somebody takes the fiber, which is running, out of a line, at whose end it waits."""
+        if type(fiber) is Task and fiber.promise.state is CANCELLED:
+            self._end(fiber)
+        fiber.line = line
+        line.append(fiber)
+        try:
+            self._park(fiber)
+        except BaseException:
+            fiber.interrupt()
+            raise
+        if fiber.error is not None:
+            raise fiber.take_error()
+        value = fiber.value
+        fiber.value = None
+        return value
+
+    def _park(self, fiber: Fiber) -> None:
+        """Runs the others until it is the fiber's turn. A fiber that stands in the queue once is never there twice."""
+        ready = self.ready
+        if ready and self.direct:
+            following: Any = ready[0]
+            if following.greenlet is not None and not following.dropped:
+                ready.popleft()
+                if following is not fiber:
+                    if following.hub is not self.hub:
+                        following.greenlet.parent = following.hub = self.hub
+                    following.greenlet.switch()
+                return
+        if fiber is self.root:
+            self._drive()
+        else:
+            self.hub.switch()  # type: ignore[union-attr]
 
     def pause(self) -> None:
         """Moves the running fiber to the end of the queue."""
@@ -116,14 +134,25 @@ class Scheduler:
 
     def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
         """The result of an effect, with a turn for the others. Fibers that the effect wakes run after this one."""
-        waiter = self.waiter()
-        waiter.wake()
+        fiber = self.current()
+        if self.natives:
+            fiber.note_use()
+        ready = self.ready
+        ready.append(fiber)
         try:
             result = effect(*args)
         except BaseException:
-            self.ready.remove(waiter.fiber)
+            ready.remove(fiber)
             raise
-        self.wait(waiter)
+        if type(fiber) is Task and fiber.promise.state is CANCELLED:
+            self._end(fiber)
+        try:
+            self._park(fiber)
+        except BaseException:
+            fiber.interrupt()
+            raise
+        if fiber.error is not None:
+            raise fiber.take_error()
         return result
 
     def sleep(self, milliseconds: float) -> None:
@@ -198,7 +227,7 @@ class Scheduler:
         promise.cancel(tell=False)
         if task is self.current():
             task.cancelling = True
-        elif task.waiter is None or not task.waiter.fail(Cancelled()):
+        elif not task.fail(Cancelled()):
             task.dropped = True
             promise.tell()
         for child in list(task.children):
@@ -463,26 +492,20 @@ class _PerThread(threading.local):
 _per_thread = _PerThread()
 
 
-def wait_in(line: deque[Waiter], offered: Any = None) -> Any:
-    """Waits at the end of a line of waiters. offered: what a sender wants to pass on."""
+def wait_in(line: deque[Fiber], offered: Any = None) -> Any:
+    """Waits at the end of a line. offered: what a sender wants to pass on."""
     running = getcurrent()
     queue: Any
     if type(running) is TaskGreenlet:
-        fiber = running.task
-        queue = fiber.scheduler
+        fiber: Fiber = running.task
+        queue = running.task.scheduler
     else:
         queue = scheduler()
         fiber = queue.root
     if queue.natives:
         fiber.note_use()
-    waiter = Waiter()
-    waiter.fiber = fiber
-    waiter.queue = queue.ready
-    waiter.live = True
-    waiter.offered = offered
-    waiter.value = waiter.error = None
-    line.append(waiter)
-    return queue.wait(waiter)
+    fiber.offered = offered
+    return queue.wait_in(line, fiber)
 
 
 def scheduler() -> Scheduler:

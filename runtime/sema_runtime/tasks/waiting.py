@@ -31,18 +31,16 @@ MAX_IDLE = 256  # greenlets kept for later tasks
 
 
 class Waiter:
-    """One wait of one fiber. The first call of wake, fail or settle ends it; later calls have no effect.
+    """One wait of one fiber. The first call of wake, fail or settle ends it; later calls have no effect."""
 
-    Whoever makes one sets all but `offered`: without an `__init__` that takes half the time.
-    """
+    __slots__ = ("error", "fiber", "live", "queue", "value")
 
-    __slots__ = ("error", "fiber", "live", "offered", "queue", "value")
-    fiber: Fiber
-    queue: deque[Fiber]  # where the fiber goes when the wait has ended
-    live: bool
-    value: Any
-    error: BaseException | None
-    offered: Any  # what a sender wants to pass on
+    def __init__(self, fiber: Fiber) -> None:
+        self.fiber = fiber
+        self.queue = fiber.queue
+        self.live = True
+        self.value: Any = None
+        self.error: BaseException | None = None
 
     def wake(self, value: Any = None) -> bool:
         """Ends the wait with a value. False when it had ended already."""
@@ -88,14 +86,48 @@ class Callbacks:
 
 
 class Fiber:
-    """Something that can wait; `waiter` is set while it does. This class is the root; tasks are the subclass."""
+    """Something that can wait. This class is the root; tasks are the subclass.
 
-    __slots__ = ("callback", "waiter")
+    While it waits, it stands in a line (of a channel's receivers or senders), or `waiter` is set. What takes it out of
+    the line sets `value` and puts it into the queue.
+    """
+
+    __slots__ = ("callback", "error", "line", "offered", "queue", "value", "waiter")
     greenlet: greenlet | None = None  # that the scheduler can switch to
 
-    def __init__(self) -> None:
+    def __init__(self, queue: deque[Fiber]) -> None:
+        self.queue = queue  # where it goes when its wait has ended
+        self.line: deque[Fiber] | None = None  # where it stands, or stood last
         self.waiter: Waiter | None = None
         self.callback: Callbacks | None = None  # of the builtin that is calling back
+        self.value: Any = None  # what it waited for in the line
+        self.error: BaseException | None = None  # what is raised instead
+        self.offered: Any = None  # what a sender wants to pass on
+
+    def fail(self, error: BaseException) -> bool:
+        """Ends its wait with an error, which is raised there. False when it doesn't wait."""
+        if self.waiter is not None:
+            return self.waiter.fail(error)
+        line = self.line
+        if line is None or self not in line:
+            return False
+        line.remove(self)
+        self.error = error
+        self.queue.append(self)
+        return True
+
+    def take_error(self) -> BaseException:
+        """The error that ends its wait, which it no longer has."""
+        error, self.error = self.error, None
+        assert error is not None
+        return error
+
+    def interrupt(self) -> None:
+        """Ends its wait, which an exception has left (Ctrl-C): it takes no value and no turn any more."""
+        for places in (self.line, self.queue):
+            if places is not None and self in places:
+                places.remove(self)
+        self.error = None
 
     def note_use(self) -> bool:
         """Notes that a task builtin is called. Returns whether it is the first one in its callback."""
@@ -115,8 +147,9 @@ class Task(Fiber):
     )  # fmt: skip
 
     def __init__(self, scheduler: Queue, function: Callable[[], Any], context: Context | None = None) -> None:
-        self.waiter = None
-        self.callback = None
+        self.queue = scheduler.ready
+        self.waiter = self.line = self.callback = None
+        self.value = self.error = self.offered = None
         self.scheduler = scheduler
         self.function = function
         self.context: Context | None = copy_context() if context is None else context  # until it begins

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.tasks.concurrency import cancel_all, items_of, wait_for_all
-from sema_runtime.tasks.channels import Channel
+from sema_runtime.tasks.channels import Channel, dropped
 from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import scheduler, wait_in
 from sema_runtime.tasks.waiting import CALLING
@@ -52,22 +52,22 @@ def channel_send(channel: Any, value: Any) -> None:
     """
     if type(channel) is not Channel:
         wrong_value("channel", channel)
-    if CALLING or channel.closed:
+    if CALLING:
         channel.send(scheduler(), value)
         return
     receivers = channel.receivers  # as in Channel.send, without its frames
-    while receivers:
-        waiter = receivers.popleft()
-        if waiter.live:
-            waiter.live = False
-            waiter.value = value
-            waiter.queue.append(waiter.fiber)
-            return
-    buffer = channel.buffer
-    if len(buffer) < channel.capacity:
-        buffer.append(value)
+    if receivers:
+        fiber = receivers.popleft()
+        fiber.value = value
+        fiber.queue.append(fiber)
         return
-    wait_in(channel.senders, value)
+    buffer = channel.buffer
+    if len(buffer) < channel.room:
+        buffer.append(value)
+    elif channel.closed:
+        raise dropped(value)
+    else:
+        wait_in(channel.senders, value)
 
 
 @builtin("channel/recv", type="keep other -> any")
