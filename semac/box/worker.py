@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from sema_runtime.box.codec import Encoder, TooLarge, decoded, to_frame
 from sema_runtime.lib.language import output
+from sema_runtime.tasks.scheduler import use
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import pretty
@@ -23,7 +24,7 @@ from semac.box.discovery import Discovery
 from semac.box.guards import Bits
 from semac.box.memory import ABSENT, summary
 from semac.box.profile import advice
-from semac.box.tasks import Asked, Tasks, use
+from semac.box.tasks import Asked, Tasks
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, entry, verdict
 from semac.ir.unit import Unit
 from semac.session import Session

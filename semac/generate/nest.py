@@ -39,6 +39,7 @@ from semac.anf.nodes import (
     While,
     With,
 )
+from semac.anf.step_nodes import Receive, Send, YieldFrom
 from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
 from semac.generate.effects import EFFECT, PURE, commute, own_rank, rank, value_type
 from semac.generate.fusion import fuse, may_assign
@@ -47,9 +48,13 @@ from semac.ir.nodes import Function
 from semac.types.lattice import INT, SEQUENCE, STR
 
 STATEMENTS = frozenset(
-    (Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem, SetArrayItem)
-)
+    (
+        Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem, SetArrayItem,
+        Receive, Send, YieldFrom,
+    )
+)  # fmt: skip
 ORDERED = (INT, STR)  # keys of one of these types Python orders as the language does
+KNOWN: dict[type, int] = {Receive: 2, Send: 3}  # where the operands begin that stand for the channel
 MOST = 80  # nodes of an expression
 LAMBDA = 14  # nodes of the body of a Python lambda
 
@@ -247,6 +252,8 @@ def foldable(op: Op) -> list[bool]:
     if type(op) is Call:
         head = op.head  # a computed function is kept, so that an error can show what was no function
         return [type(head) is Ref and type(head.var.op) is Read, *([True] * len(op.args))]
+    if type(op) is Receive or type(op) is Send:  # what stands for the channel is read more than once
+        return [at < KNOWN[type(op)] for at in range(len(op.args))]
     if type(op) is PySetAttr:
         return [True, False]  # the value is read again
     if type(op) is SetArrayItem:

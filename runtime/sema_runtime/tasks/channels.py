@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
+from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import wait_in
-from sema_runtime.values.errors import SemaError
+from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.printer import to_text
 
 TYPE_CHECKING = False
@@ -96,3 +97,19 @@ class Channel:
 def dropped(value: Any) -> SemaError:
     """The error of a send to a closed channel."""
     return SemaError(f"channel/send: channel is closed; value {to_text(value)} was dropped")
+
+
+def channel_of(value: Any) -> Channel:
+    """The channel itself; raises a type error for anything else."""
+    if type(value) is not Channel:
+        wrong_value("channel", value)
+    return value
+
+
+def channel_of_capacity(capacity: Any) -> Channel:
+    """A new channel; raises an error for what is no capacity."""
+    if type(capacity) is not int:
+        type_error("int", capacity)
+    if capacity < 1:
+        raise SemaError("channel/new: capacity must be at least 1")
+    return Channel(capacity)

@@ -1,33 +1,23 @@
-"""Fibers (the root and tasks), which can wait; waiters (one wait of a fiber); the greenlets of tasks."""
+"""Fibers (the root and tasks), which can wait, and waiters (one wait of a fiber)."""
 
 from __future__ import annotations
 
 from collections import deque
-from contextvars import Context, copy_context
+from contextvars import copy_context
 
-from greenlet import greenlet  # type: ignore[import-untyped]
+from greenlet import GreenletExit, greenlet  # type: ignore[import-untyped]
 
-from sema_runtime.tasks.promises import AsyncPromise
+from sema_runtime.tasks.promises import AsyncPromise, Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from contextvars import Context
+    from typing import Any, NoReturn
 
-    class Queue(Protocol):
-        """What a task knows of the scheduler that runs it."""
+    from sema_runtime.tasks.turns import Turns
 
-        ready: deque[Fiber]
-        begun: set[Task]
-
-        def cancel(self, promise: AsyncPromise) -> bool: ...
-
-        def pump_soon(self) -> None: ...
-
-
-CALLING: set[Queue] = set()  # the schedulers with builtins that are calling back (`tasks/callbacks.py`)
-NO_CONTEXT = Context()
-MAX_IDLE = 256  # greenlets kept for later tasks
+CALLING: set[Turns] = set()  # the schedulers with builtins that are calling back (`tasks/callbacks.py`)
 
 
 class Waiter:
@@ -94,6 +84,7 @@ class Fiber:
 
     __slots__ = ("callback", "error", "line", "offered", "queue", "value", "waiter")
     greenlet: greenlet | None = None  # that the scheduler can switch to
+    doomed = False
 
     def __init__(self, queue: deque[Fiber]) -> None:
         self.queue = queue  # where it goes when its wait has ended
@@ -143,10 +134,11 @@ class Task(Fiber):
     """A function with its own copy of the context variables, running in a greenlet while it runs."""
 
     __slots__ = (
-        "cancelling", "children", "context", "dropped", "function", "greenlet", "hub", "parent", "promise", "scheduler",
+        "cancelling", "children", "context", "doomed", "dropped", "function", "greenlet", "parent", "promise",
+        "scheduler",
     )  # fmt: skip
 
-    def __init__(self, scheduler: Queue, function: Callable[[], Any], context: Context | None = None) -> None:
+    def __init__(self, scheduler: Turns, function: Callable[[], Any], context: Context | None = None) -> None:
         self.queue = scheduler.ready
         self.waiter = self.line = self.callback = None
         self.value = self.error = self.offered = None
@@ -155,12 +147,12 @@ class Task(Fiber):
         self.context: Context | None = copy_context() if context is None else context  # until it begins
         self.promise = AsyncPromise()
         self.promise.task = self
+        self.doomed = False  # was cancelled: it ends when it waits
         self.cancelling = False  # has cancelled itself and not yet waited since
         self.dropped = False  # was cancelled in the queue
         self.parent: Task | None = None
         self.children: dict[Task, None] = {}  # the unfinished tasks that it has started
         self.greenlet = None  # a TaskGreenlet from its first turn to its end
-        self.hub: greenlet | None = None  # the greenlet that its own returns to: the one that drove the queue last
 
     def run(self) -> None:
         """Calls the function and settles the promise; runs in the task's greenlet."""
@@ -175,30 +167,28 @@ class Task(Fiber):
         else:
             promise.resolve(value)
         finally:
-            self.greenlet = promise.task = None  # no cycle keeps them in memory
+            self.greenlet = None  # no cycle keeps them in memory
             self.scheduler.begun.discard(self)
-            promise.tell()
-            if self.parent is not None:
-                self.parent.children.pop(self, None)
-                self.parent = None  # nor does a chain of tasks that each started the next
+            self.leave()
 
+    def leave(self) -> None:
+        """Tells who watches the promise that the task has ended."""
+        promise = self.promise
+        promise.task = None
+        promise.tell()
+        if self.parent is not None:
+            self.parent.children.pop(self, None)
+            self.parent = None  # nor does a chain of tasks that each started the next
 
-class TaskGreenlet(greenlet):  # type: ignore[misc]
-    """A greenlet that runs one task after the other: a new one costs ten times as much as a switch."""
+    def drop(self) -> None:
+        """Has it end in its next turn: it was cancelled in the queue."""
+        self.dropped = True
 
-    task: Task
-
-    def __init__(self, idle: list[TaskGreenlet]) -> None:
-        super().__init__()
-        self.idle = idle
-
-    def run(self) -> None:
-        idle = self.idle
-        while True:
-            self.task.run()
-            del self.task
-            self.gr_context = NO_CONTEXT
-            if len(idle) >= MAX_IDLE:
-                return
-            idle.append(self)
-            self.parent.switch()
+    def end(self) -> NoReturn:
+        """Ends a cancelled task that waits. A task that cancelled itself gets Cancelled the first time."""
+        if self in self.queue:
+            self.queue.remove(self)
+        if self.cancelling:
+            self.cancelling = False
+            raise Cancelled()
+        raise GreenletExit

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.tasks.concurrency import cancel_all, items_of, wait_for_all
-from sema_runtime.tasks.channels import Channel, dropped
+from sema_runtime.tasks.channels import Channel, channel_of, channel_of_capacity, dropped
 from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import scheduler, wait_in
 from sema_runtime.tasks.waiting import CALLING
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -21,25 +20,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def channel_of(value: Any) -> Channel:
-    """The channel itself; raises a type error for anything else."""
-    if type(value) is not Channel:
-        wrong_value("channel", value)
-    return value
-
-
 @builtin("channel/new", type="int? -> other")
 def channel_new(capacity: Any = 1) -> Channel:
     """A channel (queue) between tasks that holds up to capacity (default 1) values.
 
     (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
     """
-    if type(capacity) is not int:
-        type_error("int", capacity)
-    if capacity < 1:
-        raise SemaError("channel/new: capacity must be at least 1")
+    channel = channel_of_capacity(capacity)
     scheduler().pause()
-    return Channel(capacity)
+    return channel
 
 
 @builtin("channel/send", type="other, keep any -> nil")
