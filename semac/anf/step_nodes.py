@@ -6,23 +6,25 @@ from semac.anf.nodes import Expr, Op
 
 
 class Receive(Op):
-    """`channel/recv`. args: stepper, channel; and where it is known at the start of the function, what stands for the
-    channel, its buffer and its senders."""
+    """`channel/recv`. args: stepper, channel; and where that is known at the start of the function, what stands for it,
+    for its buffer, its senders and its receivers. is_short: whether code that is short matters more."""
 
     exprs = ("args",)
     args: list[Expr]
+    is_short: bool = False
 
 
 class Send(Op):
-    """`channel/send`. args: stepper, channel, value; and where the channel is known at the start of the function, what
-    stands for it, its buffer and its receivers."""
+    """`channel/send`. args: stepper, channel, value; and the same variables."""
 
     exprs = ("args",)
     args: list[Expr]
+    is_short: bool = False
 
 
 class YieldFrom(Op):
-    """The value of a generator that the runtime or the unit makes. path: of the runtime's function, "module:name"."""
+    """The value of a generator. path: of the function of the runtime that makes it, "module:name"; where it is "", the
+    first operand is the function."""
 
     exprs = ("args",)
     path: str

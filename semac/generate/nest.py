@@ -120,7 +120,9 @@ def lambda_weight(function: Function) -> int:
     """The weight of a function as a Python lambda."""
     body: Block = function.code
     weight = block_weight(body)
-    if function.rest is not None or function.self_tail or function.doc is not None or not 0 < weight <= LAMBDA:
+    if function.rest is not None or function.self_tail or function.is_generator or function.doc is not None:
+        return 0
+    if not 0 < weight <= LAMBDA:
         return 0
     if len({var.name for var in function.params}) < len(function.params) or has_trampoline(body.exit.value):  # type: ignore[union-attr]
         return 0

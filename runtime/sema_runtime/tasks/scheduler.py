@@ -325,19 +325,15 @@ class _PerThread(threading.local):
 
 
 _per_thread = _PerThread()
-_last: tuple[Any, Any] = (None, None)  # the last greenlet outside of tasks that has waited, and its scheduler
 
 
 def use(chosen: Scheduler) -> None:
     """Has this thread's tasks run there."""
-    global _last
     _per_thread.scheduler = chosen
-    _last = (None, None)
 
 
 def wait_in(line: deque[Fiber], offered: Any = None) -> Any:
     """Waits at the end of a line. offered: what a sender wants to pass on."""
-    global _last
     running = getcurrent()
     if type(running) is TaskGreenlet:
         task: Any = running.task
@@ -345,11 +341,10 @@ def wait_in(line: deque[Fiber], offered: Any = None) -> Any:
             task.note_use()
         task.offered = offered
         return task.scheduler.wait_in(line, task)
-    known, queue = _last
-    if known is not running:
+    queue: Any = _per_thread.scheduler
+    if queue is None:
         queue = scheduler()
-        _last = (running, queue)
-    root = queue.root  # as in Turns.wait_in, without its frames
+    root = queue.root  # as in Turns.wait_in, without its frames: a program's main line often waits like this
     if queue.natives:
         root.note_use()
     root.offered = offered
@@ -371,7 +366,9 @@ def scheduler() -> Scheduler:
     """The scheduler of the running task, outside of tasks that of this thread."""
     current = getcurrent()
     if type(current) is TaskGreenlet:
-        return current.task.scheduler  # type: ignore[return-value]  # the one that made the task
+        task: Any = current.task
+        made_by: Scheduler = task.scheduler
+        return made_by
     of_thread = _per_thread.scheduler
     if of_thread is None:
         of_thread = _per_thread.scheduler = Scheduler()

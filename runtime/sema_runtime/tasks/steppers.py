@@ -136,10 +136,12 @@ class TaskGreenlet(greenlet):  # type: ignore[misc]
             elif kind is Stepper:
                 ready.popleft()
                 try:
-                    fiber.step(fiber.value)
+                    step = fiber.step  # a call of an attribute in a slot would be looked up anew each time
+                    step(fiber.value)
                 except BaseException as end:
                     fiber.ended(end)
             else:
                 return
+            fiber = None
             if not queue.direct:
                 return

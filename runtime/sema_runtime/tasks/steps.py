@@ -87,30 +87,14 @@ def take(buffer: deque[Any], senders: deque[Fiber]) -> Any:
     return value
 
 
-def waits_for_value(me: Stepper, channel: Any) -> bool:
-    """Lets the stepper wait in line for a value of an empty channel, that of the `yield`. False when it is closed."""
-    if type(channel) is not Channel:
-        wrong_value("channel", channel)
-    if channel.closed:
-        return False
-    if me.doomed:
-        me.end()
-    me.line = channel.receivers
-    me.line.append(me)
-    return True
+def receive_nothing(me: Stepper, channel: Any) -> None:
+    """What `channel/recv` does where there is no value and no wait: nil of a closed channel, or an error."""
+    receives(me, channel)
 
 
-def wait_for_room(me: Stepper, channel: Any, value: Any) -> None:
-    """Lets the stepper wait in line to send a value to a full channel."""
-    if type(channel) is not Channel:
-        wrong_value("channel", channel)
-    if channel.closed:
-        raise dropped(value)
-    if me.doomed:
-        me.end()
-    me.offered = value
-    me.line = channel.senders
-    me.line.append(me)
+def refuse(me: Stepper, channel: Any, value: Any) -> None:
+    """Raises what `channel/send` does where there is no room and no wait."""
+    sends(me, channel, value)
 
 
 # Tasks
@@ -142,7 +126,11 @@ def await_(me: Stepper, value: Any) -> Steps:
         return value
     waiter = Waiter(me)
     start = me.scheduler.start
-    future = start(value, waiter.wake) if type(me) is OpenStepper else me.context.run(start, value, waiter.wake)
+    if type(me) is OpenStepper:  # it runs in its context
+        future = start(value, waiter.wake)
+    else:
+        assert me.context is not None
+        future = me.context.run(start, value, waiter.wake)
     try:
         yield from wait(me, waiter)
     except BaseException:

@@ -40,7 +40,11 @@ class Turns:
     def current(self) -> Fiber:
         """The fiber that is running."""
         running = getcurrent()
-        return running.task if type(running) is TaskGreenlet else self.root
+        if type(running) is not TaskGreenlet:
+            return self.root
+        task: Any = running.task
+        fiber: Fiber = task
+        return fiber
 
     def waiter(self) -> Waiter:
         """A wait of the running fiber, to be passed to the code that will end it."""
@@ -145,13 +149,15 @@ class Turns:
         Raises Deadlock when that can't come."""
         self.hub = hub
         ready = self.ready
+        popleft = ready.popleft
         root = self.root
         while True:
             while ready:
-                fiber: Any = ready.popleft()
+                fiber: Any = popleft()
                 if type(fiber) is Stepper:
                     try:
-                        fiber.step(fiber.value)
+                        step = fiber.step  # a call of an attribute in a slot would be looked up anew each time
+                        step(fiber.value)
                     except BaseException as end:
                         fiber.ended(end)
                 elif fiber is root:
@@ -175,7 +181,8 @@ class Turns:
             if type(following) is Stepper:
                 ready.popleft()
                 try:
-                    following.step(following.value)
+                    step = following.step  # a call of an attribute in a slot would be looked up anew each time
+                    step(following.value)
                 except BaseException as end:
                     if self.settle(following, end):
                         return
@@ -192,8 +199,10 @@ class Turns:
                 break
             else:
                 ready.popleft()
+            following = None  # an idle greenlet, which stands still here, keeps no task in memory
             self.switch(inner)
             return
+        following = None
         self.hub.switch()  # type: ignore[union-attr]
 
     def settle(self, stepper: Stepper, end: BaseException) -> bool:
@@ -209,7 +218,8 @@ class Turns:
         """Lets a task take a turn, from the hub."""
         if type(fiber) is Stepper:
             try:
-                fiber.step(fiber.value)
+                step = fiber.step  # a call of an attribute in a slot would be looked up anew each time
+                step(fiber.value)
             except BaseException as end:
                 fiber.ended(end)
             return
@@ -243,6 +253,7 @@ class Turns:
         """A greenlet for a task that begins."""
         inner = self.idle_greenlet()
         inner.task = task
+        assert task.context is not None
         inner.gr_context = task.context
         task.greenlet = inner
         task.context = None

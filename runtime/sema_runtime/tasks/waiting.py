@@ -138,11 +138,11 @@ class Task(Fiber):
         "scheduler",
     )  # fmt: skip
 
-    def __init__(self, scheduler: Turns, function: Callable[[], Any], context: Context | None = None) -> None:
+    def __init__(self, scheduler: Any, function: Callable[[], Any], context: Context | None = None) -> None:
         self.queue = scheduler.ready
         self.waiter = self.line = self.callback = None
         self.value = self.error = self.offered = None
-        self.scheduler = scheduler
+        self.scheduler: Any = scheduler
         self.function = function
         self.context: Context | None = copy_context() if context is None else context  # until it begins
         self.promise = AsyncPromise()

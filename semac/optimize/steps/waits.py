@@ -93,6 +93,8 @@ class Waits:
 def called_by(op: Op) -> list[Function] | None:
     """The functions that an operation calls, the blocks inside left out; None where it isn't safe."""
     kind = type(op)
+    if kind is YieldFrom and not op.path:  # type: ignore[attr-defined]
+        return functions_of(op.args[0])  # type: ignore[attr-defined]
     if kind in SAFE:
         return []
     if kind is CallBuiltin:
