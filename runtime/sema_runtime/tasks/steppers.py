@@ -136,12 +136,12 @@ class TaskGreenlet(greenlet):  # type: ignore[misc]
             elif kind is Stepper:
                 ready.popleft()
                 try:
-                    step = fiber.step  # a call of an attribute in a slot would be looked up anew each time
+                    step: Any = fiber.step  # a call of an attribute in a slot would be looked up anew each time
                     step(fiber.value)
                 except BaseException as end:
                     fiber.ended(end)
             else:
                 return
-            fiber = None
+            fiber = step = None
             if not queue.direct:
                 return

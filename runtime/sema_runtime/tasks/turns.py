@@ -181,7 +181,7 @@ class Turns:
             if type(following) is Stepper:
                 ready.popleft()
                 try:
-                    step = following.step  # a call of an attribute in a slot would be looked up anew each time
+                    step: Any = following.step  # a call of an attribute in a slot would be looked up anew each time
                     step(following.value)
                 except BaseException as end:
                     if self.settle(following, end):
@@ -199,10 +199,10 @@ class Turns:
                 break
             else:
                 ready.popleft()
-            following = None  # an idle greenlet, which stands still here, keeps no task in memory
+            following = step = None  # an idle greenlet, which stands still here, keeps no task in memory
             self.switch(inner)
             return
-        following = None
+        following = step = None
         self.hub.switch()  # type: ignore[union-attr]
 
     def settle(self, stepper: Stepper, end: BaseException) -> bool:
