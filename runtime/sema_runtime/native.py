@@ -20,17 +20,21 @@ _failures: dict[tuple[str, str], int] = {}
 _linked: dict[tuple[str, str], list[tuple[dict[str, Any], str]]] = {}
 
 
-def load(name: str, path: str) -> bool:
-    """Loads an extension of native functions; false where it can't be used: the module then runs without it."""
+def load(name: str, path: str, module: str = "") -> bool:
+    """Loads an extension of native functions; false where it can't be used: the module then runs without it.
+
+    module: the file of the module, from whose folder a relative path starts.
+    """
     if name in sys.modules:
         return True
     if os.environ.get("SEMA_NATIVE") == "0" or sys.gettrace() is not None:
         return False
     try:
-        loader = bootstrap.ExtensionFileLoader(name, path)
-        module = loader.create_module(ModuleSpec(name, loader, origin=path))
-        sys.modules[name] = module
-        loader.exec_module(module)
+        place = os.path.join(os.path.dirname(module), path)
+        loader = bootstrap.ExtensionFileLoader(name, place)
+        extension = loader.create_module(ModuleSpec(name, loader, origin=place))
+        sys.modules[name] = extension
+        loader.exec_module(extension)
     except Exception:
         sys.modules.pop(name, None)
         return False

@@ -56,9 +56,10 @@ def serve(
                 asyncio.run(server.run_stdio_async())
             else:
                 from sema_runtime.box.serve import http
+                from sema_runtime.mcp_server.transports import Address
 
-                host, port = host_and_port(address)
-                asyncio.run(http.serve(server, pool, host, port, token_of(token_file), hosts, announce))
+                place = Address(*host_and_port(address), token_of(token_file), hosts)
+                asyncio.run(http.serve(server, pool, place, announce))
         except KeyboardInterrupt:
             return 130
         finally:

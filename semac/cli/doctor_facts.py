@@ -18,11 +18,10 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "otel-grpc": (("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.grpc"), "the same over gRPC"),
     "keychain": (("keyring",), "tokens of MCP servers in the system's keychain"),
     "scoped-logins": (("cryptography",), "logins to MCP servers that belong to a workflow or run"),
-    "mcp": (("mcp",), "servers in the Python process for mcp/connect (mcp/* need nothing otherwise)"),
+    "mcp": (("mcp",), "sema mcp; servers in the Python process for mcp/connect (mcp/* need nothing otherwise)"),
     "serial": (("serial",), "serial/*"),
     "approvals": (("cryptography",), "signed decisions about what workflows ask"),
     "repl": (("prompt_toolkit",), "the REPL's editor: whole forms, colours, completion"),
-    "lsp": (("pygls",), "sema lsp, the language server for editors"),
     "test": (("pytest", "coverage", "hypothesis"), "sema test, defproperty"),
     "jupyter": (("ipykernel", "jupyter_client"), "the Jupyter kernel, %%sema"),
 }

@@ -6,7 +6,6 @@ import ast
 from typing import Any
 
 from sema_runtime.values.atoms import Char
-from sema_runtime.values.maps import PLAIN
 from semac.anf.nodes import (
     BuiltinRef,
     Call,
@@ -54,6 +53,7 @@ from semac.generate.records import get_field, is_record, make_record_type, recor
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function
+from semac.optimize.keys import is_stored_key
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:
@@ -216,7 +216,7 @@ def make_map(c: Context, op: MakeMap) -> ast.expr:
     keys, items = values[0::2], values[1::2]
     if op.is_raw:
         return ast.Dict(list(keys), list(items), **loc)
-    if all(type(key) is Lit and type(key.value) in PLAIN for key in op.items[0::2]):
+    if all(map(is_stored_key, op.items[0::2])):
         return call(c.runtime(MAPS + "Map", loc), [ast.Dict(list(keys), list(items), **loc)], loc)
     pairs: list[ast.expr] = [tuple_of([key, item], loc) for key, item in zip(keys, items, strict=True)]
     literal = c.runtime("sema_runtime.values.map_keys:map_literal", loc)

@@ -115,7 +115,7 @@ def is_readable(value: ast.expr) -> bool:
     if isinstance(value, ast.Name | ast.Constant):
         return True
     if isinstance(value, ast.Attribute):
-        return value.attr == "items" and is_readable(value.value)
+        return value.attr in ("items", "flat") and is_readable(value.value)
     if isinstance(value, ast.Subscript):
         return is_readable(value.value) and is_readable(value.slice)
     if isinstance(value, ast.BinOp):
@@ -196,6 +196,26 @@ def _rest_of_index(part: str) -> Question:
     return asked
 
 
+def _slice(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`start <= end <= len(text)`, of indices that aren't negative."""
+    text, start, end = positions
+    loc = operands.loc
+    value = operands.use(text, "text")
+    order = [operands.use(start, "start"), operands.use(end, "end"), call(builtin("len", loc), [value], loc)]
+    return ast.Compare(order[0], [ast.LtE(), ast.LtE()], order[1:], **loc)
+
+
+def _ends_at(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`len(text) >= end`."""
+    loc = operands.loc
+    length = call(builtin("len", loc), [operands.use(positions[0], "text")], loc)
+    return compare(length, ast.GtE(), operands.use(positions[1], "end"), loc)
+
+
+def _has_items(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    return attribute(operands.use(positions[0], "items"), "flat", operands.loc)
+
+
 def _not_nil(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     loc = operands.loc
     return compare(operands.use(positions[0], "items"), ast.IsNot(), const(None, loc), loc)
@@ -257,6 +277,9 @@ def _is_true(hint: str) -> Question:
 
 
 QUESTIONS: dict[str, Question] = {
+    "slice": _slice,
+    "ends_at": _ends_at,
+    "has_items": _has_items,
     "gt": _compared(ast.Gt),
     "lt": _compared(ast.Lt),
     "not_negative": _compared(ast.GtE, 0),
@@ -280,4 +303,8 @@ QUESTIONS: dict[str, Question] = {
     "low_array_index": _low_index("items"),
     "python_index": _index("", True),
     "python_array_index": _index("items", True),
+    "flat_index": _index("flat", False),
+    "natural_flat_index": _index("flat", True),
+    "low_flat_index": _low_index("flat"),
+    "python_flat_index": _index("flat", True),
 }

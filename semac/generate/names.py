@@ -50,7 +50,8 @@ class ModuleNames:
             var.py = self.python_name(var)
         self.own = frozenset(self.user)
         for function in [unit.main, *unit.functions]:
-            self.user.update(local_base(var.name) for var in [*function.params, *function.locals])
+            named = (var for var in [*function.params, *function.locals] if var.name)
+            self.user.update(local_base(var.name) for var in named)
 
     def python_name(self, var: Var) -> str:
         """The name of a global; that of a private copy says whose it is, as traces want to know."""

@@ -42,7 +42,7 @@ from semac.anf.nodes import (
 from semac.anf.step_nodes import Receive, Send, YieldFrom
 from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
 from semac.generate.effects import EFFECT, PURE, commute, own_rank, rank, value_type
-from semac.generate.fusion import fuse, may_assign
+from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
 from semac.generate.python_ops import PYTHON_OPS
 from semac.ir.nodes import Function
 from semac.types.lattice import INT, SEQUENCE, STR
@@ -167,6 +167,8 @@ class Nest:
         map_operands(op, self.folded)
         if isinstance(op, Iteration):
             fuse(op)
+        elif type(op) is Python and op.kind in TAKES_ITEMS:
+            take_bare(op)
         op.weight = weigh(op)
         op.rank = max([own_rank(op), *map(rank, operands(op))])
         if var is not None and not var.name and var.uses == 0:
@@ -271,6 +273,8 @@ def foldable(op: Op) -> list[bool]:
         return in_turn(op.sources)
     if type(op) is Python and PYTHON_OPS[op.kind].is_named:
         first = op.args[0]
+        if op.kind in TAKES_ITEMS and type(first) is Ref and type(first.var.op) is Comprehension:
+            return [True] * len(op.args)  # it will be written once
         return [type(first) is Ref and type(first.var.op) is Read, *([True] * (len(op.args) - 1))]
     if type(op) is Python and op.kind in CHAINED and len(op.args) > 2:
         return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python doesn't compute them after a false

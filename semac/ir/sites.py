@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.conditions.sites import Site
 from semac.ir.nodes import Var
 
 
@@ -30,14 +29,6 @@ class Sites:
             known = self.numbers[call] = len(self.calls)
         return known
 
-    def table(self, numbers: set[int]) -> dict[int, Site]:
-        """Sites by number, with those that they are part of."""
-        table: dict[int, Site] = {}
-        work = list(numbers)
-        while work:
-            number = work.pop()
-            if number and number not in table:
-                function, line, col, outer = self.calls[number - 1]
-                table[number] = Site(function.py, line, col, outer)
-                work.append(outer)
-        return table
+    def table(self) -> list[tuple[str, int, int, int]]:
+        """The calls as `conditions/placing.py` takes them."""
+        return [(function.py, line, col, outer) for function, line, col, outer in self.calls]

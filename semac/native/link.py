@@ -8,6 +8,7 @@ their traces come from Python code alone. A native function is called when all d
 from __future__ import annotations
 
 import ast
+import os
 
 from semac.native.kernels import Entry, Kernels
 from semac.native.records import converted
@@ -17,7 +18,10 @@ PREFIX = "__sema_native_"
 
 
 def linked(tree: ast.Module, kernels: Kernels, module: str, path: str) -> ast.Module:
-    """The module with calls of its native functions. tree is changed. module, path: the extension's name and file."""
+    """The module with calls of its native functions. tree is changed.
+
+    module, path: the extension's name and file; a relative path starts in the folder of the module.
+    """
     entries = {
         node.name: node
         for node in tree.body
@@ -47,7 +51,8 @@ def linked(tree: ast.Module, kernels: Kernels, module: str, path: str) -> ast.Mo
     names = f"FAILED as {PREFIX}_FAILED, entry as {PREFIX}_entry, load as {PREFIX}_load, never as {PREFIX}_never"
     names += f"\nfrom sema_runtime.values.lists import List as {PREFIX}_List"
     targets = "".join(f"{PREFIX}{name} = " for name in entries)
-    head = f"from {RUNTIME} import {names}\n{PREFIX}_load({module!r}, {path!r})\n{targets}{PREFIX}_never"
+    file = repr(path) if os.path.isabs(path) else f"{path!r}, __file__"
+    head = f"from {RUNTIME} import {names}\n{PREFIX}_load({module!r}, {file})\n{targets}{PREFIX}_never"
     tree.body = [*located(head, None), *body]
     return tree
 

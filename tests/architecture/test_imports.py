@@ -21,9 +21,10 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
+    "semac/packaging/hatch_plugin.py": {"hatchling"},
     "semac/cli/box.py": {"click"},
     "semac/cli/box_server.py": {"click"},
-    "runtime/sema_runtime/box/serve/http.py": {"mcp", "starlette", "uvicorn"},
+    "runtime/sema_runtime/box/serve/http.py": {"mcp", "starlette"},
     "runtime/sema_runtime/box/serve/mcp_server.py": {"anyio", "mcp"},
     "runtime/sema_runtime/box/serve/output_schema.py": {"jsonschema"},
     "semac/cli/box_agents/suite.py": {"click"},
@@ -37,17 +38,23 @@ THIRD_PARTY = {
     "semac/cli/eval/command.py": {"click"},
     "semac/cli/run.py": {"click"},
     "semac/cli/fmt.py": {"click"},
-    "semac/cli/nrepl.py": {"click"},
+    "semac/cli/editors/nrepl.py": {"click"},
+    "semac/cli/editors/stubs.py": {"click"},
     "semac/editors/pygments_lexer.py": {"pygments"},
     "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
     "semac/cli/doctor.py": {"click"},
     "semac/cli/mcp.py": {"click"},
-    "semac/lsp/diagnosis.py": {"lsprotocol"},
-    "semac/lsp/documents.py": {"lsprotocol", "pygls"},
-    "semac/lsp/features.py": {"lsprotocol"},
-    "semac/lsp/server.py": {"lsprotocol", "pygls"},
-    "semac/lsp/workspace.py": {"pygls"},
+    "semac/mcp_server/children.py": {"anyio"},
+    "semac/mcp_server/command.py": {"click"},
+    "semac/mcp_server/notebooks.py": {"anyio"},
+    "semac/mcp_server/pages.py": {"mcp"},
+    "semac/mcp_server/prompts.py": {"mcp"},
+    "semac/mcp_server/tools.py": {"anyio"},
+    "runtime/sema_runtime/mcp_server/program.py": {"anyio"},
+    "runtime/sema_runtime/mcp_server/server.py": {"anyio", "mcp"},
+    "runtime/sema_runtime/mcp_server/transports.py": {"anyio"},
+    "runtime/sema_runtime/mcp_server/worker.py": {"greenlet"},
     "semac/cli/workflow/approvals.py": {"click"},
     "semac/cli/workflow/command.py": {"click"},
     "semac/cli/workflow/list.py": {"click"},
@@ -92,7 +99,10 @@ OUTPUT_CAPTURE = {
     "semac/box/worker.py",
     "semac/box/guards.py",
     "semac/box/tasks.py",
-}  # they collect what programs print, or stand in front of builtins
+    "semac/mcp_server/setup.py",
+    "semac/mcp_server/workflow_files.py",
+    "semac/mcp_server/workflows.py",
+}  # they collect what programs print, stand in front of builtins, or serve tools
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
 DEPENDENCIES = {  # of single builtins: loaded when one of those is called
     *("asyncio", "bz2", "csv", "decimal", "fractions", "gzip", "hashlib", "http", "logging", "lzma", "multiprocessing"),

@@ -101,7 +101,7 @@ def without(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Pool]]:
         if layers not in pools:
             script = str(ROOT / "tests" / "support" / "box_without.py")
             with patch.context() as patched:
-                patched.setattr(workers, "ZYGOTE_COMMAND", ("-I", script, layers))
+                patched.setattr(workers, "zygote_command", lambda: [sys.executable, "-I", script, layers])
                 try:
                     pools[layers] = Pool(Limits(wall_ms=WALL_MS, memory_mb=128), spare=0)
                 except Unprotected as problem:

@@ -19,10 +19,11 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
 from sema_runtime.box import Pool
-from sema_runtime.box.serve import http, service
+from sema_runtime.box.serve import service
 from sema_runtime.box.serve.answers import answer
 from sema_runtime.box.serve.output_schema import check_schema, misfit
 from sema_runtime.box.serve.service import Record, Run, Service
+from sema_runtime.mcp_server.transports import check_token
 from sema_runtime.values.errors import SemaError
 
 COMMAND = ["-m", "semac.cli.entry", "mcp", "--box"]
@@ -146,7 +147,7 @@ def test_a_server_that_strangers_could_call_does_not_start(options: list[str], w
     )
     assert ran.returncode != 0 and words in ran.stderr
     with pytest.raises(SemaError, match="at least 32"):
-        http.check_token("127.0.0.1", "short")
+        check_token("127.0.0.1", "short")
 
 
 def test_a_request_that_is_taken_back_ends_its_program(pool: Pool) -> None:

@@ -28,7 +28,9 @@ CEILINGS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """wall_ms: from the moment a program is handed to its process, compilation included. memory_mb: beyond what an idle
+    """Limits of one program in the box.
+
+    wall_ms: from the moment a program is handed to its process, compilation included. memory_mb: beyond what an idle
     process uses. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers and shifts
     make; products are bounded by time and memory. tasks: unfinished ones at the same time. tool_calls: in total;
     tool_calls_each: of each tool that has no number of its own. tool_argument_bytes, tool_result_bytes: of one call,

@@ -38,8 +38,10 @@ def openapi_tools(
     only: Collection[str] | None = None,
     seconds: float = 30.0,
 ) -> dict[str, Grant]:
-    """Tools by name, the operationId or method and path. document: parsed, or the path of a JSON file. url: of the
-    server, where the document doesn't say it. only: names of those that are wanted. seconds: for an answer.
+    """Returns the operations of an OpenAPI document as tools by name: the operationId, or method and path.
+
+    document: parsed, or the path of a JSON file. url: of the server, where the document doesn't say it. only: names of
+    those that are wanted. seconds: for an answer.
 
     Raises SemaError for a document that can't be used, and for a name in `only` that it doesn't have.
     """

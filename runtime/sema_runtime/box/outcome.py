@@ -8,7 +8,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Outcome:
-    """status: "value" (of the last form), "return", "fail" (the program's own words), "error".
+    """What came of one program.
+
+    status: "value" (of the last form), "return", "fail" (the program's own words), "error".
 
     text: the value as Sema prints it, None for nil. value: the same for Python, keywords as strings; functions and the
     like as their text. defined: what the program defined and the session keeps, in a few words each. encoded: the value

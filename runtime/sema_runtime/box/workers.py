@@ -8,18 +8,17 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from typing import Any
 
 from sema_runtime.box.codec import to_frame
 from sema_runtime.box.limits import Limits
+from sema_runtime.bundle import python_command
 from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0
 NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
-ZYGOTE_COMMAND = ("-I", "-m", ZYGOTE)  # what Python is started with
 
 
 class Died(Exception):
@@ -105,13 +104,18 @@ class Worker:
             pass
 
 
+def zygote_command() -> list[str]:
+    """What starts the process that forks workers."""
+    return python_command(ZYGOTE)
+
+
 class Zygote:
     """The process that forks workers (semac/box/zygote.py). Raises SemaError where it doesn't start."""
 
     def __init__(self) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.process = subprocess.Popen(
-            [sys.executable, *ZYGOTE_COMMAND, str(theirs.fileno())],
+            [*zygote_command(), str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
             env={},
             stdin=subprocess.DEVNULL,

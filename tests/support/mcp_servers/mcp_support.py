@@ -29,6 +29,7 @@ from semac.session import Session
 SERVERS = DATA / "mcp"
 FASTMCP = "fastmcp==4.1.2"
 EVERYTHING = "@modelcontextprotocol/server-everything@2026.8.31"
+INSPECTOR = "@modelcontextprotocol/inspector@0.15.0"
 
 
 @pytest.fixture
@@ -100,11 +101,23 @@ def everything() -> list[str]:
     """The command of the protocol's own example server, from npm. Skips where there is no node."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("the example server needs node and npm")
-    folder = CACHE / "mcp-everything"
+    modules = node_modules("the example server", CACHE / "mcp-everything", EVERYTHING)
+    return ["node", str(modules / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js")]
+
+
+def inspector() -> list[str]:
+    """The command of the protocol's inspector without its page, from npm. Skips where there is no node."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("the inspector needs node and npm")
+    modules = node_modules("the inspector", CACHE / "mcp-inspector", INSPECTOR)
+    return [str(modules / ".bin" / "mcp-inspector"), "--cli"]
+
+
+def node_modules(what: str, folder: Path, package: str) -> Path:
+    """The modules of a package of npm, in the tests' cache."""
     options = ("--no-save", "--no-audit", "--no-fund", "--prefix", str(folder))
-    installed("the example server", folder, ["npm", "install", *options, EVERYTHING])
-    script = folder / "node_modules" / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
-    return ["node", str(script)]
+    installed(what, folder, ["npm", "install", *options, package])
+    return folder / "node_modules"
 
 
 def wait_for_port(port: int) -> None:

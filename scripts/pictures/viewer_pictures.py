@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/how-to/workflow-viewer.md, in a headless Chromium: python scripts/viewer_pictures.py"""
+"""Makes the pictures of docs/how-to/workflow-viewer.md: python scripts/pictures/viewer_pictures.py, with Chromium"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SUPPORT = ROOT / "tests" / "support"
 sys.path[:0] = [str(SUPPORT), str(SUPPORT / "workflow")]
 
