@@ -124,24 +124,16 @@ class TaskGreenlet(greenlet):  # type: ignore[misc]
         queue = self.queue
         ready = queue.ready
         while ready:
-            fiber: Any = ready[0]
-            kind = type(fiber)
-            if kind is OpenStepper and fiber.greenlet is None:
-                ready.popleft()
-                self.task = fiber
-                try:
-                    fiber.context.run(fiber.step, fiber.value)
-                except BaseException as end:
-                    fiber.ended(end)
-            elif kind is Stepper:
-                ready.popleft()
-                try:
-                    step: Any = fiber.step  # a call of an attribute in a slot would be looked up anew each time
-                    step(fiber.value)
-                except BaseException as end:
-                    fiber.ended(end)
-            else:
+            following: Any = ready[0]
+            if not isinstance(following, Stepper) or following.greenlet is not None:
                 return
-            fiber = step = None
+            ready.popleft()
+            self.task = fiber = following
+            assert fiber.context is not None
+            try:
+                fiber.context.run(fiber.step, fiber.value)
+            except BaseException as end:
+                fiber.ended(end)
+            del following, fiber
             if not queue.direct:
                 return

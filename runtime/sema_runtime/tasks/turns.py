@@ -215,17 +215,11 @@ class Turns:
         return False
 
     def resume(self, fiber: Any) -> None:
-        """Lets a task take a turn, from the hub."""
-        if type(fiber) is Stepper:
-            try:
-                step = fiber.step  # a call of an attribute in a slot would be looked up anew each time
-                step(fiber.value)
-            except BaseException as end:
-                fiber.ended(end)
-            return
+        """Lets a task take a turn in its greenlet, from the hub. A stepper has one as well here, with its context: what
+        comes from outside (a signal, a server) asks which task is running."""
         inner = fiber.greenlet
         if inner is None:
-            if type(fiber) is OpenStepper:
+            if isinstance(fiber, Stepper):
                 self.ready.appendleft(fiber)  # the greenlet takes it from there
                 inner = self.idle_greenlet()
             elif fiber.context is None or fiber.dropped:  # it has ended, or was cancelled before it began
