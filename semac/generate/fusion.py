@@ -34,15 +34,22 @@ EARLY = ("any", "every", "find")  # kinds that may end before the last item
 ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
 
 
-TAKES_ITEMS = {"to_tuple": "to_tuple", "join": "join", "flat_len": "len", "list_len": "len", "sum_of": "sum_of"}
+TAKES_ITEMS = {
+    "to_tuple": "to_tuple",
+    "join": "join",
+    "flat_len": "len",
+    "list_len": "len",
+    "sum_of": "sum_of",
+    "spliced": "spliced",
+}
 
 
 def take_bare(op: Python) -> None:
     """Has an operation that reads the items of a new list take Python's own list."""
-    made = op.args[0]
-    if type(made) is Comprehension and made.kind in ("list", "sort-by"):
-        made.bare = True
-        op.kind = TAKES_ITEMS[op.kind]
+    for made in op.args:
+        if type(made) is Comprehension and made.kind in ("list", "sort-by"):
+            made.bare = True
+            op.kind = TAKES_ITEMS[op.kind]
 
 
 def fuse(op: Iteration) -> None:

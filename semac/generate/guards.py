@@ -16,6 +16,7 @@ from semac.anf.records import RecordType
 from semac.generate.context import Context
 from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, walrus
 from semac.generate.records import has_class
+from semac.types.lattice import ARRAY, FLOAT, INT, LIST, MAP, NIL, STR, VECTOR
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
@@ -26,6 +27,7 @@ TYPES = {
 }  # fmt: skip
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
+OR_NIL = {"int": INT, "float": FLOAT, "str": STR, "tuple": VECTOR, "List": LIST, "Map": MAP, "MutableArray": ARRAY}
 NUMBER = "number"  # an int or a float, all the operands of the same type
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
@@ -124,8 +126,13 @@ def is_readable(value: ast.expr) -> bool:
 
 
 def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:
-    """`type(a) is type(b) is int`, each variable asked once."""
+    """`type(a) is type(b) is int`, each variable asked once; `a is not None` of what can be nothing else."""
     loc = operands.loc
+    or_nil = [position for position in positions if is_nil_else(operands.args[position], kind)]
+    if or_nil:
+        asked_for_nil = [_not_nil(operands, (position,)) for position in positions if position in or_nil]
+        others = tuple(position for position in positions if position not in or_nil)
+        return boolop(ast.And(), [*asked_for_nil, *([is_type(operands, kind, others)] if others else [])], loc)
     asked: list[ast.expr] = []
     names: set[str] = set()
     for position in positions:
@@ -141,6 +148,12 @@ def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.ex
     path = TYPES[kind]
     wanted = operands.c.runtime(path, loc) if path else builtin(kind, loc)
     return ast.Compare(asked[0], [ast.Is() for _ in asked], [*asked[1:], wanted], **loc)
+
+
+def is_nil_else(arg: Expr, kind: str) -> bool:
+    """Whether a value surely is nil where it isn't of the kind."""
+    tags = OR_NIL.get(kind, 0)
+    return arg.type.tags & NIL != 0 and bool(arg.type.tags & tags) and arg.type.only(tags | NIL)
 
 
 def _length_of(part: str) -> Callable[[ast.expr, Loc], ast.expr]:

@@ -154,6 +154,37 @@ def _later_in(args: list[ast.expr], loc: Loc) -> ast.expr:
     return _first_in([items, binop(at, ast.Add(), offset, loc), size], loc)
 
 
+LIST_CLASS = "sema_runtime.values.lists:List"
+
+
+def _flat_rest(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`List(xs.flat[1:])`."""
+    items, list_class = args
+    after = subscript(attribute(items, "flat", loc), ast.Slice(const(1, loc), **loc), loc)
+    return call(list_class, [after], loc)
+
+
+def is_written_list(value: ast.expr, list_class: ast.expr) -> bool:
+    """Whether an expression is `List([x, y])`."""
+    if not isinstance(value, ast.Call) or len(value.args) != 1 or not isinstance(value.args[0], ast.List):
+        return False
+    return isinstance(value.func, ast.Name) and isinstance(list_class, ast.Name) and value.func.id == list_class.id
+
+
+def _spliced(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`List([*xs, y, *zs])`: the items of lists and vectors, those that are written out one by one."""
+    *parts, list_class = args
+    items: list[ast.expr] = []
+    for part in parts:
+        if isinstance(part, ast.Tuple):
+            items += part.elts
+        elif is_written_list(part, list_class):
+            items += part.args[0].elts  # type: ignore[attr-defined]
+        else:
+            items.append(ast.Starred(part, ast.Load(), **loc))
+    return call(list_class, [ast.List(items, ast.Load(), **loc)], loc)
+
+
 def _not(args: list[ast.expr], loc: Loc) -> ast.expr:
     return ast.UnaryOp(ast.Not(), args[0], **loc)
 
@@ -182,6 +213,8 @@ _op("flat_after", lambda args, loc: subscript(attribute(args[0], "flat", loc), a
 _op("flat_get", _flat_get, is_named=True)
 _op("first_in", _first_in, is_named=True)
 _op("later_in", _later_in, is_named=True)
+_op("flat_rest", _flat_rest, runtime=LIST_CLASS)
+_op("spliced", _spliced, runtime=LIST_CLASS)
 _op("to_tuple", _called("tuple"))
 _op("join", lambda args, loc: call(attribute(args[1], "join", loc), [args[0]], loc))
 _op("sum_of", lambda args, loc: call(builtin("sum", loc), args, loc))
@@ -306,7 +339,6 @@ def _taken(args: list[ast.expr], loc: Loc) -> ast.expr:
     return ast.IfExp(args[0], _popped(args, loc), const(None, loc), **loc)
 
 
-LIST_CLASS = "sema_runtime.values.lists:List"
 _op("new_stack", lambda args, loc: ast.List(args, ast.Load(), **loc), READ)
 _op("append", _method("append"), EFFECT)
 _op("drop_top", _without_last, EFFECT, is_named=True)

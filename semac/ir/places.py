@@ -19,7 +19,8 @@ Place = tuple[int, int, int, int, str, str, int, int]  # conditions/places.py
 HIGHER_ORDER = frozenset(
     name
     for name, entry in INDEX.items()
-    if entry[0] in ("lib.collections.hofs", "lib.collections.sorting") or name == "file/fold-lines"
+    if entry[0] in ("lib.collections.hofs", "lib.collections.sorting")
+    or name in ("file/fold-lines", "map/update", "update-in", "map/update-in")
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.conditions.sites import LOCAL
+from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
 
 
@@ -31,4 +33,9 @@ class Sites:
 
     def table(self) -> list[tuple[str, int, int, int]]:
         """The calls as `conditions/placing.py` takes them."""
-        return [(function.py, line, col, outer) for function, line, col, outer in self.calls]
+        return [(name_of(function), line, col, outer) for function, line, col, outer in self.calls]
+
+
+def name_of(function: Var) -> str:
+    """The Python name of a function; that of a local one, which the code around it stands for, is marked."""
+    return function.py if function.is_global else LOCAL + mangle(function.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -270,7 +271,8 @@ def main() -> int:
     from semac.lsp.highlight import LEGEND
 
     CAPABILITIES["semanticTokensProvider"] = {"legend": LEGEND, "full": {"delta": True}, "range": True}
-    source, target = sys.stdin.buffer, sys.stdout.buffer
+    # a reader of its own: the thread that waits there may still do so when Python closes its own one at the end
+    source, target = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), sys.stdout.buffer
     sys.stdout = sys.stderr  # the protocol's own: nothing else may be written there
     server = Server(Connection(source, target))
     try:

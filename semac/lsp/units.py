@@ -18,6 +18,7 @@ from semac.syntax.lexer import Comment, Token, lex
 from semac.syntax.literals import CLOSE, OPEN
 
 BREAK = "\n("
+MOST_CHARACTERS = 300_000  # of a piece that is read: reading a larger one at each keystroke would hold up the editor
 MOST_STRINGS = 50  # that are open at the end of a piece, and are followed through the pieces after it
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+("|\Z)|;[^\n]*|#\\.', re.DOTALL)
 
@@ -31,7 +32,8 @@ class Piece:
         errors: list[ReaderError] = []
         self.text = text
         self.comments: list[Comment] = []
-        self.tokens: list[Token] = lex(text, comments=self.comments, errors=errors)
+        is_read = len(text) <= MOST_CHARACTERS
+        self.tokens: list[Token] = lex(text, comments=self.comments, errors=errors) if is_read else []
         self.is_open = any(error.message.startswith("unterminated") for error in errors)  # a string, at its end
         depth = low = 0
         for kind, _, _ in self.tokens:

@@ -16,6 +16,7 @@ from semac.optimize.inline.walk import inline_builtins
 from semac.optimize.loops.counting import count_in_loops
 from semac.optimize.loops.cursors import give_own_loops, index_lists
 from semac.optimize.loops.higher_order import loop_over_items
+from semac.optimize.loops.rests import slice_rests
 from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.updates import drop_levels, expand_updates
 from semac.optimize.loops.walks import walk_lists
@@ -26,6 +27,7 @@ from semac.optimize.own.stacks import stack_lists
 from semac.optimize.own.variables import own_variables
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
+from semac.optimize.results import drop_results
 from semac.optimize.steps.tasks import step_tasks
 from semac.optimize.tails import clear_trampolines
 from semac.optimize.versions.versions import make_versions
@@ -53,9 +55,11 @@ PASSES: tuple[Pass, ...] = (
     Pass("counting", count_in_loops),  # loops that count become `for ... in range`
     Pass("walks", walk_lists),  # loops that walk down a list become loops over its items
     Pass("cursors", index_lists, needs="infer"),  # loops that go down flat lists hold an index
+    Pass("rests", slice_rests, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, needs="infer"),  # checks of updates that types have made
     Pass("sinking", sink_takers, needs="infer"),  # new lists and maps are made after the old ones were read
+    Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil
     Pass("variables", own_variables, needs="infer"),  # maps of variables that `set!` changes are bare dicts
     Pass("own", own_maps, needs="infer"),  # maps that nobody else sees change in place
     Pass("stacks", stack_lists, needs="infer"),  # lists that only grow and shrink at their head are Python lists

@@ -148,7 +148,8 @@ def test_third_party_packages_are_imported_where_they_are_used() -> None:
     for one in IMPORTS:
         if one.at_start and one.top not in sys.stdlib_module_names and one.top not in OURS:
             found.setdefault(one.file, set()).add(one.top)
-    assert found == THIRD_PARTY
+    # a folder that is not in the checkout has no rows to keep
+    assert found == {file: names for file, names in THIRD_PARTY.items() if (ROOT / file).parent.exists()}
 
 
 def test_the_runtime_knows_the_compiler_in_one_place() -> None:

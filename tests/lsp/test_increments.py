@@ -100,3 +100,8 @@ def test_places_are_counted_as_the_client_does(text: str) -> None:
         assert lines.position(1, column + 1) == {"line": 0, "character": units}
         assert lines.place({"line": 0, "character": units}) == (1, column + 1)
     assert lines.place({"line": 7, "character": 3}) == (1, len(text) + 1)
+
+
+def test_a_form_too_large_to_read_at_each_keystroke_hides_no_other() -> None:
+    document = Document(URI, ["(define a 1)", "(define b '(" + "💡 " * 200_000 + "))", "(define c 2)"], UTF16)
+    assert [*document.top] == ["a", "c"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -130,6 +131,43 @@ def test_the_server_survives(tmp_path: Path, text: str) -> None:
 def test_the_server_ends_when_its_client_is_gone() -> None:
     done = subprocess.run([SEMA, "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def framed(*messages: dict[str, object]) -> bytes:
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    return b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
+
+
+@pytest.mark.parametrize(("last", "status"), [(["shutdown", "exit"], 0), (["exit"], 1)])
+def test_an_editor_that_ends_the_server_while_its_pipe_stays_open(last: list[str], status: int) -> None:
+    server = subprocess.Popen([SEMA, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert server.stdin is not None and server.stderr is not None
+    with server:
+        server.stdin.write(framed({"id": 1, "method": "initialize", "params": {"capabilities": {}}}))
+        ends = [{"method": "exit"} if name == "exit" else {"id": 2, "method": name} for name in last]
+        server.stdin.write(framed(*ends))
+        server.stdin.flush()
+        assert server.wait(WAIT) == status
+        assert server.stderr.read().splitlines() == [b"Sema LSP server starting on stdio..."]
+
+
+@pytest.mark.parametrize(
+    ("data", "answer"),
+    [
+        (framed({"id": 1, "method": "textDocument/hover", "params": {}}), b"the first request is initialize"),
+        (b"Content-Length: 5\r\n\r\n{oops", b"the message is not JSON"),
+        (b"Content-Length: 2\r\n\r\n[]", b"no method is named"),
+        (framed({"id": 1, "method": "initialize"}, {"id": 2, "method": "a/b"}), b"unknown method: a/b"),
+        (
+            framed({"id": 1, "method": "initialize"}, {"id": 2, "method": "textDocument/hover"}),
+            b"textDocument/hover: KeyError",
+        ),
+    ],
+)
+def test_what_is_no_request_gets_an_error(data: bytes, answer: bytes) -> None:
+    done = subprocess.run([SEMA, "lsp"], input=data, capture_output=True, timeout=WAIT)
+    assert done.returncode == 0
+    assert answer in done.stdout
 
 
 def test_a_check_runs_no_module_of_the_open_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

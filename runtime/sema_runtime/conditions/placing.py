@@ -27,7 +27,9 @@ def with_places(code: CodeType, places: dict[Position, Place], calls: list[Call]
     starts: set[Position] = {(line, col) for line, col, end in positions if end < sites_table.MARK}
     if calls:
         own = _sites({end // sites_table.MARK for _, _, end in positions}, calls)
-        starts |= {(site.line, site.col) for site in own.values() if not site.outer}
+        is_whole = any(site.function.startswith(sites_table.LOCAL) for site in own.values())
+        starts |= {(site.line, site.col) for site in own.values() if is_whole or not site.outer}
+        starts |= {(line, col) for line, col, _ in positions} if is_whole else set()
         constants = (*constants, sites_table.encoded(own)) if own else constants
     starts &= places.keys()
     for entry in [places[start] for start in starts]:

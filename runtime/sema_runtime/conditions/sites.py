@@ -3,7 +3,8 @@
 An instruction that was part of a called function keeps its line and column. Where its end column is MARK or more, the
 multiple of MARK is the number of the call: a site. The table of the sites of a code object is a constant of the code,
 with a line for each: `number:function:line:column:outer`, of the called function's Python name, the place of the call,
-and the site that this call itself is part of, 0 for none.
+and the site that this call itself is part of, 0 for none. A local function, which is nowhere else, has LOCAL in front
+of its name; the code around it then stands for its own.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 MARK = 1 << 16  # columns in an end column for each site
 SITES = "sema sites"  # what the constant begins with
+LOCAL = "."
 CACHE = 0  # the opcode of what stands behind an instruction for its caches
 
 
@@ -69,13 +71,21 @@ def _expanded(call: Call, sites: dict[int, Site]) -> list[Call]:
     caller = code
     for site in reversed(chain):
         parts.append((caller, namespace, (site.line, site.col), site.line))
-        callee = getattr(namespace.get(site.function), "__code__", None)
+        callee = _code_of(site.function, namespace, caller)
         if callee is None:  # the program has lost the function
             return [call]
         caller = callee
     if parts and line is not None and col is not None:
         parts.append((caller, namespace, _twin(caller, code, instruction, line, col), tb_line))
     return parts or [call]
+
+
+def _code_of(function: str, namespace: dict[str, Any], caller: CodeType) -> CodeType | None:
+    """The code of a called function; None where the program has lost it."""
+    if function.startswith(LOCAL):
+        name = function.removeprefix(LOCAL)
+        return caller.replace(co_name=name, co_qualname=f"{caller.co_qualname}.<locals>.{name}")
+    return getattr(namespace.get(function), "__code__", None)
 
 
 def _twin(code: CodeType, other: CodeType, instruction: int, line: int, col: int) -> Any:

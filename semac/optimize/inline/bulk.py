@@ -17,6 +17,14 @@ def list_to_vector(op: CallBuiltin, place: Place) -> Op | None:
     return python("to_tuple", *op.args) if len(op.args) == 1 and op.args[0].type.only(LIST) else None
 
 
+@inlines("append")
+def appended(op: CallBuiltin, place: Place) -> Op | None:
+    """`List([*xs.flat, *ys.flat])`."""
+    if len(op.args) < 2 or place.is_text or not all(arg.type.only(SEQUENCE) for arg in op.args):
+        return None
+    return python("spliced", *op.args)
+
+
 @inlines("string/join", "string-join")
 def joined_by(op: CallBuiltin, place: Place) -> Op | None:
     """`", ".join(texts)`, where the separator is written out: Python computes it first."""

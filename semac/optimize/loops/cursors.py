@@ -176,6 +176,7 @@ class Cursor:
 
     def block(self, block: Block, position: int) -> None:
         instrs: list[Let] = []
+        span = self.sequence.op.span
 
         def shown(value: Expr) -> Expr:
             """The list in place of its index."""
@@ -183,12 +184,13 @@ class Cursor:
                 return value
             tail = temporary(self.walker.name or "items", self.walker.owner)
             tail.type = value.type
-            tail.op = CallRuntime(TAIL, [Ref(self.sequence), self.index(value)], type=value.type)
+            tail.op = CallRuntime(TAIL, [Ref(self.sequence), self.index(value)], span=span, type=value.type)
             instrs.append(Let(tail, tail.op))
             return Ref(tail, tail.type)
 
         for instr in block.instrs:
             op = instr.op
+            span = op.span or span
             if any(map(self.holds, operands(op))):
                 new = self.operation(op) if self.is_read(op) or instr.var in self.members else None
                 if new is not None:

@@ -8,6 +8,7 @@ function is called, and `assoc` to a checked level can't fail.
 
 from __future__ import annotations
 
+from semac.anf.build import is_fixed
 from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, Closure, Expr, Let, Lit, MakeVector, Move, Op, Ref
 from semac.anf.walk import blocks
 from semac.fingerprint import is_traced
@@ -125,7 +126,7 @@ def path_of(path: Expr) -> list[Expr] | None:
     """The keys of a path that is written out."""
     if type(path) is Lit and type(path.value) is tuple:
         return None  # quoted data: keys of unknown places
-    op = path.var.op if type(path) is Ref and not path.var.name else None
+    op = path.var.op if type(path) is Ref and is_fixed(path.var) and not path.var.is_global else None
     return list(op.items) if type(op) is MakeVector else None
 
 

@@ -16,7 +16,7 @@ from sema_runtime.catalogue_index import INDEX
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Let, Op, Ref
-from semac.anf.walk import all_blocks, bound, exit_operands, operands, refs
+from semac.anf.walk import all_blocks, blocks, bound, exit_operands, operands, refs
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -27,7 +27,7 @@ from semac.optimize.own.representation import CHANGE, LEND, READ
 from semac.types.lattice import DICT, FN, NIL, atom
 
 CHANGERS = frozenset(("assoc", "dissoc"))
-STILL = frozenset((anf.Move, anf.Read, anf.MakeVector, anf.MakeMap, anf.Assign))  # operations that run no other code
+STILL = frozenset((anf.Move, anf.Read, anf.MakeVector, anf.MakeMap))  # operations that run no other code
 
 
 def own_variables(unit: Unit) -> None:
@@ -49,7 +49,7 @@ class Candidates:
         self.code = all_code(unit)
         self.kinds: dict[Var, str] = {}  # what each variable is given: "Map", "HashMap"
         self.spoilt: set[Var] = set()
-        self.is_closed = unit.is_closed
+        self.is_closed = unit.is_closed and not unit.is_input
 
     def held(self) -> dict[Var, str]:
         """The variables, with the kind of their maps, and those in which they are read."""
@@ -145,7 +145,7 @@ class Uses:
             left -= len(used)
             if instr.var is not None and instr.var in self.aliases:
                 left += uses_of(block, instr.var)
-            if (left or not self.is_stored) and not is_still(op):
+            if (left or not self.is_stored) and not (used or self.is_still(op)):
                 return False
         return not left and self.is_stored
 
@@ -165,6 +165,16 @@ class Uses:
             self.is_stored = False
             return self.follows(var)
         return how == [READ] or (how == [LEND] and is_quiet(op))
+
+    def is_still(self, op: Op) -> bool:
+        """Whether an operation that doesn't use the map leaves the variable as it is, and its map."""
+        if type(op) is anf.CallBuiltin:  # another read of the variable may be what is changed
+            return bool(INDEX[op.name][6]) and is_quiet(op) and op.name not in CHANGERS
+        if type(op) is anf.Assign:
+            return op.var is not self.variable
+        if type(op) in (anf.If, anf.Logic):
+            return all(self.is_still(instr.op) for inner in blocks(op) for instr in inner.instrs)
+        return type(op) in STILL or (type(op) is anf.CallRuntime and op.path == KEYWORD_GET)
 
     def follows(self, var: Var | None) -> bool:
         """Another variable holds the map from here on."""
@@ -188,13 +198,6 @@ def uses_of(block: Block, var: Var | None) -> int:
 def is_quiet(op: Op) -> bool:
     """Whether a builtin calls no function of the program."""
     return type(op) is anf.CallBuiltin and not any(arg.type.tags & FN for arg in op.args)
-
-
-def is_still(op: Op) -> bool:
-    """Whether an operation runs no code that could change a variable."""
-    if type(op) is anf.CallBuiltin:
-        return bool(INDEX[op.name][6]) and is_quiet(op)
-    return type(op) in STILL or (type(op) is anf.CallRuntime and op.path == KEYWORD_GET)
 
 
 class VariableRewriter(DictRewriter):

@@ -176,7 +176,8 @@ function tell(session: vscode.TestRun, item: vscode.TestItem, cases: Case[], out
 }
 
 function message(item: vscode.TestItem, failure: Case): vscode.TestMessage {
-  const shown = new vscode.TestMessage(failure.message);
+  const reasons = [...failure.message.matchAll(/^E {3}(.*)$/gm)].map((line) => line[1]);
+  const shown = new vscode.TestMessage(reasons.join("\n") || failure.message);
   const place = /^(?:  --> )?\S*\.sema:(\d+):/m.exec(failure.message);
   const line = place ? Number(place[1]) - 1 : item.range?.start.line ?? 0;
   shown.location = new vscode.Location(item.uri!, new vscode.Position(Math.max(line, 0), 0));
