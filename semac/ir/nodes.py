@@ -61,6 +61,7 @@ class Function:
         "doc",
         "has_closures",
         "is_callback",
+        "is_generator",
         "is_open",
         "is_thunk",
         "kinds",
@@ -90,6 +91,7 @@ class Function:
         self.anonymous = False
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
+        self.is_generator = False  # yields where it waits (semac/optimize/steps)
         self.place: Any = None  # the span of the last list form in the body that was analyzed (ir/places.py)
         self.returning: Any = None  # the position of the call that was analyzed just before (ir/places.py)
         self.locals: list[Var] = []

@@ -28,6 +28,7 @@ from semac.optimize.own.variables import own_variables
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.results import drop_results
+from semac.optimize.steps.tasks import step_tasks
 from semac.optimize.tails import clear_trampolines
 from semac.optimize.versions.versions import make_versions
 
@@ -67,6 +68,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("inline", inline_builtins),  # small builtins become operations of Python
     Pass("operators", lower_operators, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints),  # loops that add up ints become `sum`
+    Pass("steps", step_tasks),  # tasks that wait for channels are generators
     Pass("plain", write_plainly, optional=False),  # in text for people, guarded operations become calls
 )
 

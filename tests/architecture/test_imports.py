@@ -90,6 +90,8 @@ THIRD_PARTY = {
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/loops.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},
+    "runtime/sema_runtime/tasks/steppers.py": {"greenlet"},
+    "runtime/sema_runtime/tasks/turns.py": {"greenlet"},
     "runtime/sema_runtime/tasks/waiting.py": {"greenlet"},
     "runtime/sema_runtime/web/protocol.py": {"uvicorn"},
     "runtime/sema_runtime/web/server.py": {"uvicorn"},

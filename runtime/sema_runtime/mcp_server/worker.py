@@ -27,7 +27,8 @@ from sema_runtime.mcp_server.calls import Call, current, install
 from sema_runtime.tasks import call as in_task
 from sema_runtime.tasks import interrupts
 from sema_runtime.tasks.hosted import scheduler_of
-from sema_runtime.tasks.waiting import Task, TaskGreenlet
+from sema_runtime.tasks.steppers import TaskGreenlet
+from sema_runtime.tasks.waiting import Task
 
 Operation = Callable[[dict[str, Any]], dict[str, Any]]
 LEFT = 0.4  # seconds for tasks that a call has started and not awaited

@@ -7,26 +7,17 @@ from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.tasks.concurrency import cancel_all, items_of, wait_for_all
-from sema_runtime.tasks.channels import Channel
+from sema_runtime.tasks.channels import MOST_CAPACITY, Channel, channel_of, channel_of_capacity, dropped
 from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import scheduler, wait_in
 from sema_runtime.tasks.waiting import CALLING
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
-MOST_CAPACITY = 1 << 24
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-def channel_of(value: Any) -> Channel:
-    """The channel itself; raises a type error for anything else."""
-    if type(value) is not Channel:
-        wrong_value("channel", value)
-    return value
 
 
 @builtin("channel/new", type="int? -> other")
@@ -36,16 +27,9 @@ def channel_new(capacity: Any = 1) -> Channel:
     (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
     (channel/new 100000000) ! channel/new: capacity 100000000 exceeds maximum 16777216
     """
-    if type(capacity) is not int:
-        type_error("int", capacity)
-    if capacity < 1:
-        raise SemaError("channel/new: capacity must be at least 1")
-    if capacity > MOST_CAPACITY:
-        raise SemaError(
-            f"channel/new: capacity {capacity} exceeds maximum {MOST_CAPACITY}", "use a smaller bounded capacity"
-        )
+    channel = channel_of_capacity(capacity)
     scheduler().pause()
-    return Channel(capacity)
+    return channel
 
 
 @builtin("channel/send", type="other, keep any -> nil")
@@ -58,22 +42,22 @@ def channel_send(channel: Any, value: Any) -> None:
     """
     if type(channel) is not Channel:
         wrong_value("channel", channel)
-    if CALLING or channel.closed:
+    if CALLING:
         channel.send(scheduler(), value)
         return
     receivers = channel.receivers  # as in Channel.send, without its frames
-    while receivers:
-        waiter = receivers.popleft()
-        if waiter.live:
-            waiter.live = False
-            waiter.value = value
-            waiter.queue.append(waiter.fiber)
-            return
-    buffer = channel.buffer
-    if len(buffer) < channel.capacity:
-        buffer.append(value)
+    if receivers:
+        fiber = receivers.popleft()
+        fiber.value = value
+        fiber.queue.append(fiber)
         return
-    wait_in(channel.senders, value)
+    buffer = channel.buffer
+    if len(buffer) < channel.room:
+        buffer.append(value)
+    elif channel.closed:
+        raise dropped(value)
+    else:
+        wait_in(channel.senders, value)
 
 
 @builtin("channel/recv", type="keep other -> any")
