@@ -29,14 +29,14 @@ from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
 from semac.box.profile import advice
 from semac.box.tasks import Asked, Tasks
-from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, entry, verdict
+from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
 from semac.ir.unit import Unit
 from semac.session import Session
 
 FILE = "<program>"
 ATOMS = (Keyword, Symbol, Char)
 CATCHABLE = "__Box_catchable"  # which no name of a program becomes
-MOST_FRAME = 1 << 30
+MOST_WARNINGS = 5
 Answer = dict[str, Any]
 
 
@@ -135,6 +135,7 @@ class Runner:
         self.keeps = False  # whether other programs may call what this one defines
         self.is_admitted = False  # whether the program has got beyond the checks that leave no traces
         self.is_running = False
+        self.warnings: list[str] = []  # of the compiler
         self.defines: set[str] = set()  # the globals that the program defines or sets
         for status in ("return", "fail"):
             self.session.bind(status, completing(status))
@@ -150,6 +151,7 @@ class Runner:
         self.limits, self.keeps = limits, request["keeps"]
         self.is_admitted = self.is_running = False
         self.defines = set()
+        self.warnings = []
         if self.pipe is not None:
             allow_processor_seconds(limits["wall_ms"] // 1000 + 2)
         prints = Prints(limits)
@@ -163,7 +165,7 @@ class Runner:
         duration = round((time.perf_counter() - started) * 1000, 3)
         if answer["status"] == "error" and not self.is_admitted and not self.session.macros:
             answer["untouched"] = True
-        return {**answer, "prints": list(prints), "duration_ms": duration}
+        return {**answer, "prints": list(prints), "warnings": self.warnings, "duration_ms": duration}
 
     def answer(self, request: dict[str, Any], limits: dict[str, int]) -> Answer:
         try:
@@ -293,6 +295,15 @@ class Runner:
         return replies
 
 
+def warned(suspicions: list[Any]) -> list[str]:
+    """What the compiler says of mistakes that the language accepts, a line each."""
+    return [
+        visible(cut(f"line {one.span[0]}: {one.message}{f' ({one.hint})' if one.hint else ''}"))
+        for one in suspicions[:MOST_WARNINGS]
+        if one.span is not None
+    ]
+
+
 def completing(status: str) -> Any:
     """The functions `return` and `fail`, which end the program with a value."""
 
@@ -369,6 +380,7 @@ def guard_compiler(runner: Runner) -> None:
 
     def check_unit(name: str, unit: Unit) -> None:
         if name == "build":
+            runner.warnings += warned(unit.warnings)
             admit(unit, runner.granted, runner.inputs)
             runner.is_admitted = True
             unit.left_out |= {"steps"}  # tasks of the box are counted where they begin

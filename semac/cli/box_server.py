@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -52,7 +54,7 @@ def serve(
         server = make_server(service)
         try:
             if address is None:
-                asyncio.run(server.run_stdio_async())
+                asyncio.run(until_nobody_reads(server.run_stdio_async()))
             else:
                 from sema_runtime.box.serve import http
                 from sema_runtime.mcp_server.transports import Address
@@ -64,6 +66,14 @@ def serve(
         finally:
             service.close()
     return 0
+
+
+async def until_nobody_reads(serving: Coroutine[Any, Any, None]) -> None:
+    """Serves over stdio until the client is gone, also where it leaves in the middle of a request."""
+    try:
+        await serving
+    except* BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left to write
 
 
 def announce(url: str) -> None:

@@ -92,6 +92,18 @@ def test_an_unknown_name_gets_advice_that_works_in_the_box(pool: Pool, source: s
     assert outcome.status == "error" and (hint in (outcome.hint or "") if hint else outcome.hint is None), outcome
 
 
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('(define (f) 1)\n(format "~d" 5)', "line 2: `~d` is no directive of format"),
+        ("(match '(1) ((list a ...) 1) (_ 0))", "line 1: the pattern (list a ...) matches only this very list"),
+        ("(defmacro m () '(fn (x & y) x)) (m)", "line 1: `&` is an ordinary parameter"),
+    ],
+)
+def test_mistakes_that_the_language_accepts_are_told(pool: Pool, source: str, words: str) -> None:
+    assert any(text.startswith(words) for text in pool.run(source).warnings)
+
+
 def test_an_error_shows_its_line(pool: Pool) -> None:
     assert pool.run("(define x 1)\n  (list x\t(car x))").excerpt == "      (list x (car x))\n              ^"
     assert (pool.run(f"(list {'1 ' * 500}(car 5))").excerpt or "").count("1") == 30

@@ -19,6 +19,7 @@ class Outcome:
     like as their text. defined: what the program defined and the session keeps, in a few words each. encoded: the value
     as it crossed; `codec.decoded` makes a value of Sema of it. reason: of an error, a stable word
     (docs/reference/box.md). line, column: in the source, from 1. excerpt: that line, and a mark below the column.
+    warnings: what the language accepts although it is a mistake, a line each.
     """
 
     status: str
@@ -31,6 +32,7 @@ class Outcome:
     column: int | None = None
     excerpt: str | None = None
     prints: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     defined: dict[str, str] = field(default_factory=dict)
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
     duration_ms: float = 0.0

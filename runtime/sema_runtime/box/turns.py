@@ -123,9 +123,8 @@ class Turn:
             value = for_python(answer.get("value"))
         except (SemaError, RecursionError):
             raise Died() from None
-        prints, duration = answer.get("prints"), answer.get("duration_ms")
-        if type(prints) is not list or not all(type(text) is str for text in prints):
-            raise Died()
+        prints, warnings = texts_of(answer.get("prints")), texts_of(answer.get("warnings", []))
+        duration = answer.get("duration_ms")
         defined = answer.get("defined", {})
         if type(defined) is not dict or not all(type(text) is str for text in defined.values()):
             raise Died()
@@ -141,6 +140,7 @@ class Turn:
             column=column,
             excerpt=excerpt(self.source, line, column) if status == "error" else None,
             prints=prints,
+            warnings=warnings,
             defined=defined,
             tool_calls=self.calls,
             duration_ms=float(duration) if isinstance(duration, int | float) else 0.0,
@@ -160,6 +160,13 @@ class Turn:
 
 def text_of(value: Any) -> str | None:
     return value if type(value) is str else None
+
+
+def texts_of(value: Any) -> list[str]:
+    """Raises Died for what is no list of texts."""
+    if type(value) is not list or not all(type(text) is str for text in value):
+        raise Died()
+    return value
 
 
 def place_of(value: Any) -> int | None:

@@ -105,6 +105,8 @@ def show(outcome: Outcome, file: str = "") -> None:
 
     for text in outcome.prints:
         print(at_terminal(text))
+    for warning in outcome.warnings:
+        tell(f"Warning: {warning}")
     if outcome.status == "error":
         place = f"{file}:{outcome.line}:{outcome.column}: " if outcome.line and file else ""
         tell(f"Error: {place}{outcome.message} ({outcome.reason})")

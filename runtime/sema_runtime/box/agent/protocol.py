@@ -85,6 +85,7 @@ def feedback(outcome: Outcome, left: int) -> str:
         lines += ["Value, kept as *1:", fenced(outcome.text, MOST_VALUE, "*1 has all of it: print a part to see more")]
     elif not outcome.prints and not outcome.defined:
         lines.append("It printed nothing, and its value is nil.")
+    lines += [f"Warning, {text}" for text in outcome.warnings]
     if outcome.defined:
         lines.append(f"Defined: {definitions(outcome.defined)}.")
     lines.append(turn_line(left))

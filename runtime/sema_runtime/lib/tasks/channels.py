@@ -12,6 +12,7 @@ from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import scheduler, wait_in
 from sema_runtime.tasks.waiting import CALLING
 from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
