@@ -101,20 +101,22 @@ def read_in(block: Block, tails: set[Var]) -> set[Var]:
     return found
 
 
-def drop(block: Block) -> None:
-    """Has a block give nil in place of its value; what a call gives stays, as it may be a tail call."""
+def drop(block: Block) -> bool:
+    """Has a block give nil in place of its value, and returns whether it does: what a call gives stays, as it may be a
+    tail call."""
     exit_ = block.exit
     if type(exit_) is not Result:
-        return
+        return False
     choice = last_of(block)
     if choice is not None:
-        for inner in blocks(choice.op):
-            drop(inner)
+        if not all([drop(inner) for inner in blocks(choice.op)]):
+            return False
         choice.var = None
     elif type(exit_.value) is Ref:
         last = block.instrs[-1] if block.instrs else None
         if last is not None and last.var is exit_.value.var:
             if type(last.op) is not anf.Read:
-                return
+                return False
             last.var = None
     exit_.value = Lit(None, atom(NIL))
+    return True
