@@ -2,7 +2,7 @@
 
 | language | what is done |
 |---|---|
-| `sema`, `lisp` | run in one session; `; => value`, `; error: message` and `; prints text` behind a form are what must come |
+| `sema`, `lisp` | run in one session; `; => value`, `; error: message`, `; prints text` behind a form: what must come |
 | `python` | run in one namespace, with `await`; `# => repr` behind an expression is its value |
 | `console` | each line `$ command` is run, and prints what stands below it (see tests/support/followed_pages.py) |
 | `sh` | run as a script that may not fail |
@@ -10,7 +10,8 @@
 
 A `text` block directly below a program is what it prints. A comment `<!-- not run: REASON -->` above a block has it
 compiled or checked instead. tests/data/docs/PAGE/ has what a page takes for granted: files for its folder, and
-before.sema and before.py, which run first. Pages in OWN are followed by tests of their own.
+before.sema and before.py, which run first; REPLACE of the latter has texts that stand for others, such as addresses of
+servers. Variables that they set reach commands. Pages in OWN are followed by tests of their own.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from unittest.mock import patch
 import pytest
 import yaml
 from doc_blocks import CODE, Block, blocks, pages
-from followed_pages import commands, pattern_of, printed_by, tidy
+from followed_pages import commands, environment, pattern_of, printed_by, tidy
 from llm_support import llm as llm
 from paths import DATA, DOCS, ROOT
 
@@ -56,6 +57,7 @@ OWN = {  # pages that a test of their own follows
     "docs/how-to/data-analyst.md": "tests/docs/test_followed_guides.py",
     "docs/how-to/python-libraries.md": "tests/interop/test_libraries.py",
     "docs/how-to/python-llm.md": "tests/docs/test_python_docs.py",
+    "docs/how-to/workflow-python.md": "tests/workflow/run/test_workflow_python.py",
     **{f"docs/tutorial/{page.name}": "tests/docs/test_tutorial.py" for page in (DOCS / "tutorial").glob("*.md")},
 }
 PAGES = [page for page in pages() if str(page.relative_to(ROOT)) not in OWN]
@@ -106,6 +108,7 @@ class Reader:
         self.session = Session("<page>", closed=False)
         self.namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
         self.ids: dict[str, str] = {}
+        self.given: dict[str, str] = {}  # variables for commands
         self.seen = ""  # the programs so far, which those that are only checked may use
 
     def read(self) -> None:
@@ -120,17 +123,24 @@ class Reader:
 
     def prepare(self) -> None:
         """Puts into the folder what the page takes for granted, and runs the programs that do more."""
-        given = DATA / "docs" / self.page.relative_to(ROOT).with_suffix("")
+        base = DOCS if DOCS in self.page.parents else ROOT
+        given = DATA / "docs" / self.page.relative_to(base).with_suffix("")
         if not given.exists():
             return
         shutil.copytree(given, self.folder, dirs_exist_ok=True)
+        before = dict(os.environ)
         if (self.folder / "before.py").exists():
-            exec(compile((self.folder / "before.py").read_text(), "before.py", "exec"), self.namespace)
+            self.namespace["ROOT"] = ROOT
+            code = compile((self.folder / "before.py").read_text(), "before.py", "exec", dont_inherit=True)
+            exec(code, self.namespace)
         if (self.folder / "before.sema").exists():
-            self.seen = (self.folder / "before.sema").read_text()
+            self.seen = (self.folder / "before.sema").read_text() + "\n"
             self.session.run(self.seen, "before.sema")
+        self.given = {name: value for name, value in os.environ.items() if before.get(name) != value}
 
     def do(self, block: Block) -> None:
+        for shown, meant in self.namespace.get("REPLACE", {}).items():
+            block.text = block.text.replace(shown, meant)
         if block.file:
             path = self.folder / block.file
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,6 +163,7 @@ class Reader:
         """Runs the lines up to each expectation, together with the line that has it; then the rest."""
         written = StringIO()
         lines: list[str] = []
+        self.session.run(block.before, "<before>")
         with redirect_stdout(written):
             for line in block.text.splitlines():
                 match = EXPECTED.match(line)
@@ -180,6 +191,8 @@ class Reader:
         def check(value: Any, expected: str) -> None:
             assert repr(value) == expected, f"gives {value!r}, not {expected}"
 
+        if block.text.startswith("%") or "shell" in self.namespace:
+            return self.run_cell(block)
         code = PYTHON_VALUE.sub(lambda match: f"check(({match[1]}), {match[2]!r})", block.text)
         compiled = compile(code, str(block), "exec", flags=TOP_LEVEL_AWAIT, dont_inherit=True)
         written = StringIO()
@@ -191,15 +204,23 @@ class Reader:
         if block.printed is not None:
             assert written.getvalue() == block.printed
 
+    def run_cell(self, block: Block) -> None:
+        """Runs a cell of a notebook; a page whose first block has a magic is one."""
+        from IPython.core.interactiveshell import InteractiveShell
+
+        shell = self.namespace.setdefault("shell", InteractiveShell())
+        shell.run_cell(block.text).raise_error()
+
     def run_console(self, block: Block) -> None:
         for command in commands(block):
-            printed = "".join(f"{line}\n" for line in printed_by(command, self.folder.parent, self.ids))
+            printed = "".join(f"{line}\n" for line in printed_by(command, self.folder.parent, self.ids, self.given))
             match = re.fullmatch(pattern_of(tidy(command.expected), self.ids), printed)
-            assert match, f"$ {command.text}\n--- the page\n" + "\n".join(command.expected) + f"\n--- printed\n{printed}"
+            expected = "\n".join(command.expected)
+            assert match, f"$ {command.text}\n--- the page\n{expected}\n--- printed\n{printed}"
             self.ids |= match.groupdict()
 
     def run_shell(self, block: Block) -> None:
-        env = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}", "HOME": str(self.folder.parent / "home")}
+        env = environment(self.folder.parent, self.given)
         done = subprocess.run(
             ["sh", "-e", "-c", block.text], cwd=self.folder, env=env, capture_output=True, text=True, timeout=SECONDS
         )
