@@ -213,7 +213,10 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     fast = operation(c, op.fast, again, loc)
     path, _, builtin = op.slow.partition("builtin:")
     slow = c.builtin_function(builtin, loc) if builtin else c.runtime(path, loc)
-    return ast.IfExp(asked, fast, call(slow, list(again), loc), **loc)
+    otherwise: ast.expr = call(slow, list(again), loc)
+    if op.type.form:  # a character as text
+        otherwise = attribute(otherwise, "value", loc)
+    return ast.IfExp(asked, fast, otherwise, **loc)
 
 
 # Data

@@ -290,6 +290,7 @@ def _is_true(hint: str) -> Question:
 
 
 QUESTIONS: dict[str, Question] = {
+    "small_code": _compared(ast.Lt, 0xD800),
     "slice": _slice,
     "ends_at": _ends_at,
     "has_items": _has_items,

@@ -124,6 +124,7 @@ RAW: dict[str, Callable[[Context, Iteration, list[ast.expr], Loc], ast.expr]] = 
     "pairs": pairs,
     "range": range_,
     "walk": walk,
+    "text": lambda c, op, args, loc: args[0],
     "count_to": counter,
     "count_until": counter,
     "count_while": counter,

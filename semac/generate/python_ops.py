@@ -303,6 +303,9 @@ for _kind, _table in CHAR_TABLES.items():
 
 _op("joined", _joined)
 _op("digits", _joined)
+_op("text_char", lambda args, loc: subscript(args[1], args[0], loc), runtime="sema_runtime.values.atoms:CHARS")
+_op("ord_of", _called("ord"))
+_op("chr", _called("chr"))
 _op("turned", _turned)
 _op("text_item", lambda args, loc: subscript(args[0], args[1], loc))
 _op("slice", lambda args, loc: subscript(args[0], ast.Slice(args[1], args[2], **loc), loc))

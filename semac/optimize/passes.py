@@ -30,6 +30,7 @@ from semac.optimize.records import lower_records
 from semac.optimize.results import drop_results
 from semac.optimize.steps.tasks import step_tasks
 from semac.optimize.tails import clear_trampolines
+from semac.optimize.texts.rewrite import hold_texts
 from semac.optimize.versions.versions import make_versions
 
 
@@ -63,6 +64,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("variables", own_variables, needs="infer"),  # maps of variables that `set!` changes are bare dicts
     Pass("own", own_maps, needs="infer"),  # maps that nobody else sees change in place
     Pass("stacks", stack_lists, needs="infer"),  # lists that only grow and shrink at their head are Python lists
+    Pass("texts", hold_texts, needs="inline"),  # characters that nobody sees as such are texts
     Pass("tails", clear_trampolines),  # tail calls that can't be part of an endless chain are plain calls
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
     Pass("inline", inline_builtins),  # small builtins become operations of Python

@@ -68,7 +68,7 @@ class Stacks:
     bare, general = "a stack", "a list"
     reading = frozenset(("top", "last", "below_top", "below_two", "stack_list", "stack_reversed"))
     changers = reading | {"append", "drop_top", "drop_last", "take_top", "take_last"}
-    readers = changers | {"is_drained", "is_filled", "size", "is_none", "not"}
+    readers = changers | {"is_drained", "is_filled", "size", "is_none", "not", "join", "turned"}
 
     def is_made(self, op: Op) -> bool:
         return type(op) is anf.Python and op.kind == "new_stack"
