@@ -23,6 +23,8 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "approvals": (("cryptography",), "signed decisions about what workflows ask"),
     "repl": (("prompt_toolkit",), "the REPL's editor: whole forms, colours, completion"),
     "test": (("pytest", "coverage", "hypothesis"), "sema test, defproperty"),
+    "build": (("PyInstaller",), "sema build --standalone"),
+    "site": (("zensical", "yaml", "pygments"), "the documentation as a web site (scripts/site)"),
     "jupyter": (("ipykernel", "jupyter_client"), "the Jupyter kernel, %%sema"),
 }
 SETTINGS = (

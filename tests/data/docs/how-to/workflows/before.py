@@ -26,4 +26,6 @@ class Model(BaseHTTPRequestHandler):
 server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 os.environ["OLLAMA_HOST"] = f"http://127.0.0.1:{server.server_port}"
-REPLACE = {"sema workflow run": "SEMA_WORKFLOW_RUN_DIR=runs sema workflow run"}  # apart from those of the other programs
+REPLACE = {
+    "sema workflow run": "SEMA_WORKFLOW_RUN_DIR=runs sema workflow run"
+}  # apart from those of the other programs
