@@ -24,7 +24,7 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "repl": (("prompt_toolkit",), "the REPL's editor: whole forms, colours, completion"),
     "test": (("pytest", "coverage", "hypothesis"), "sema test, defproperty"),
     "build": (("PyInstaller",), "sema build --standalone"),
-    "site": (("zensical", "yaml", "pygments"), "the documentation as a web site (scripts/site)"),
+    "site": (("zensical", "yaml", "pygments"), "the documentation as a web site (scripts/build_site)"),
     "jupyter": (("ipykernel", "jupyter_client"), "the Jupyter kernel, %%sema"),
 }
 SETTINGS = (
