@@ -31,7 +31,14 @@ class BareDicts:
 
     tags = DICT
     bare, general = "a bare dict", "a map"
-    readers = frozenset(("size", "in", "get", "is_none", "not", "drop_key"))  # kinds of `Python` that take one as it is
+    readers = {
+        "size": 0,
+        "in": 1,
+        "get": 0,
+        "is_none": 0,
+        "not": 0,
+        "drop_key": 0,
+    }  # kinds of `Python`, and where they do
 
     def is_made(self, op: Op) -> bool:
         return type(op) is anf.MakeMap and op.is_raw
@@ -49,7 +56,7 @@ class BareDicts:
         if kind is anf.Throw:
             return FIRST if op.is_map else frozenset()  # type: ignore[attr-defined]
         if kind is anf.Python and op.kind in self.readers:  # type: ignore[attr-defined]
-            return frozenset(range(len(op.args)))  # type: ignore[attr-defined]
+            return frozenset((self.readers[op.kind],))  # type: ignore[attr-defined]
         return frozenset()
 
     def wants(self, op: Op) -> int | None:
