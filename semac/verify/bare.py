@@ -7,6 +7,7 @@ variables and functions they flow, and which operations take them.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 from semac.anf import nodes as anf
@@ -31,14 +32,8 @@ class BareDicts:
 
     tags = DICT
     bare, general = "a bare dict", "a map"
-    readers = {
-        "size": 0,
-        "in": 1,
-        "get": 0,
-        "is_none": 0,
-        "not": 0,
-        "drop_key": 0,
-    }  # kinds of `Python`, and where they do
+    # kinds of `Python` that take one as it is, and the position at which they do
+    readers = MappingProxyType({"size": 0, "in": 1, "get": 0, "is_none": 0, "not": 0, "drop_key": 0})
 
     def is_made(self, op: Op) -> bool:
         return type(op) is anf.MakeMap and op.is_raw
