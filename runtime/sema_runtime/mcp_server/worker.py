@@ -4,8 +4,8 @@ Standard input and output carry lines of JSON until `serve` takes them away from
 `{"id", "do", ...}`, answers `{"id", "done", ...}`. Each request runs as a task, so those that wait run concurrently; an
 operation named in `in_turn` waits until the one before has ended.
 
-What a call prints takes the pipe of standard errors, between marks, because there it keeps its order with what goes past
-the streams of Python. The last mark of a call comes before its answer.
+What a call prints takes the pipe of standard errors, between marks: there it keeps its order with what goes past the
+streams of Python. The last mark of a call comes before its answer.
 
 `{"cancel": id}` cancels a task where it waits. A signal that follows interrupts one that computes. The handler answers
 `{"id", "stopping"}` or, where another call computes at the moment, `{"id", "behind": other}`.
