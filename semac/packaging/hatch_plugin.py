@@ -28,7 +28,7 @@ PREPARE = (
 
 
 class SemaBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds `mail.py` and `mail.pyi` for each `mail.sema` of a wheel; for an editable install the import hook compiles."""
+    """Adds `mail.py` and `mail.pyi` for each `mail.sema` of a wheel. In editable installs the import hook compiles."""
 
     PLUGIN_NAME = "semac"
 
