@@ -31,15 +31,27 @@ def _run(folder: str, entry: str, digest: str, command: list[str]) -> int:
     if command[1:2] == [bundle.RUN_MODULE]:
         return _run_module(command[2:])
     path = os.path.join(folder, entry)
-    bundle.root, bundle.packages = os.path.dirname(path), os.path.join(folder, PACKAGES)
-    sys.path.insert(0, bundle.root)
+    root, package = placed(path)
+    bundle.root, bundle.packages = root, os.path.join(folder, PACKAGES)
+    sys.path.insert(0, root)
     if command[1:2] == ["--mcp"]:
         from semac.build.served import serve
 
-        return serve(path, digest, command[2:])
+        return serve(path, digest, command)
     find_sema_modules()
     shown = source_of(path)
-    return guarded(lambda: run_code(code(path, digest), shown, command), shown)
+    return guarded(lambda: run_code(code(path, digest), shown, command, package), shown)
+
+
+def placed(path: str) -> tuple[str, str]:
+    """(the folder from which a program imports, its package or ""). `__main__` of a package runs as by `python -m`."""
+    folder = os.path.dirname(path)
+    names: list[str] = []
+    if os.path.basename(path).partition(".")[0] == "__main__":
+        while any(os.path.isfile(os.path.join(folder, f"__init__{ending}")) for ending in (".py", ".sema")):
+            folder, name = os.path.split(folder)
+            names.insert(0, name)
+    return folder, ".".join(names)
 
 
 def _run_module(command: list[str]) -> int:
