@@ -13,6 +13,7 @@ from semac.cli.running import find_sema_modules, run_code
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
+    from typing import Any
 
 APP, PACKAGES = "app", "packages"
 
@@ -37,7 +38,7 @@ def _run(folder: str, entry: str, digest: str, command: list[str]) -> int:
     if command[1:2] == ["--mcp"]:
         from semac.build.served import serve
 
-        return serve(path, digest, command)
+        return serve(lambda: namespace(path, digest, command[0]), command)
     find_sema_modules()
     shown = source_of(path)
     return guarded(lambda: run_code(code(path, digest), shown, command, package), shown)
@@ -52,6 +53,16 @@ def placed(path: str) -> tuple[str, str]:
             folder, name = os.path.split(folder)
             names.insert(0, name)
     return folder, ".".join(names)
+
+
+def namespace(path: str, digest: str, command: str) -> dict[str, Any]:
+    """The global variables of the program, which has run as a module: not as `__main__`."""
+    find_sema_modules()
+    sys.argv[:] = [command]
+    module = type(sys)(os.path.splitext(os.path.basename(source_of(path)))[0])
+    module.__file__ = source_of(path)
+    exec(code(path, digest), module.__dict__)
+    return vars(module)
 
 
 def _run_module(command: list[str]) -> int:

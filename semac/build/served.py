@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 from importlib.util import find_spec
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 USAGE = "usage: {} --mcp [--include NAME,...] [--exclude NAME,...]"
 
 
-def serve(path: str, digest: str, command: list[str]) -> int:
-    """Serves the deftools of the program at path; the exit status. command: the program's own path and arguments."""
+def serve(load: Callable[[], Mapping[str, Any]], command: list[str]) -> int:
+    """Serves the deftools of a program; the exit status. load: runs it and returns its global variables. command: the
+    program's own path and its arguments."""
     from sema_runtime.support.visible import tell
 
     name = os.path.basename(command[0])
@@ -28,20 +32,4 @@ def serve(path: str, digest: str, command: list[str]) -> int:
         return 1
     from sema_runtime.mcp_server import serve_program
 
-    def load() -> dict[str, Any]:
-        return namespace(path, digest, command[0])
-
     return serve_program(load, name, include=choice["--include"], exclude=choice["--exclude"])
-
-
-def namespace(path: str, digest: str, command: str) -> dict[str, Any]:
-    """The global variables of the program, which has run as a module: not as `__main__`."""
-    from semac.build.launch import code, source_of
-    from semac.cli.running import find_sema_modules
-
-    find_sema_modules()
-    sys.argv[:] = [command]
-    module = type(sys)(os.path.splitext(os.path.basename(source_of(path)))[0])
-    module.__file__ = source_of(path)
-    exec(code(path, digest), module.__dict__)
-    return vars(module)
