@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -251,6 +252,31 @@ def test_threads_and_loops_share_a_pool(pool: Pool) -> None:
         return await asyncio.gather(*(pool.run_async(f"(+ 1 {n})") for n in range(3)))
 
     assert [outcome.value for outcome in asyncio.run(several())] == [1, 2, 3]
+
+
+def test_a_session_waits_in_a_loop(pool: Pool) -> None:
+    async def turns() -> list[Outcome]:
+        with Session(pool) as session:
+            return [await session.run_async(source) for source in ("(define x 2)", "(car x)", "(* x 21)")]
+
+    assert [outcome.reason or outcome.value for outcome in asyncio.run(turns())] == [None, "type_error", 42]
+
+
+def test_a_task_that_is_cancelled_ends_its_program(pool: Pool) -> None:
+    called = threading.Event()
+    limits = replace(pool.limits, wall_ms=600_000)
+
+    async def cancelled() -> Outcome:
+        with Session(pool, tools={"tell": called.set}, limits=limits) as session:
+            session.run("(define x 21)")
+            work = asyncio.create_task(session.run_async("(define x 1) (tool/tell {}) (let loop () (loop))"))
+            await asyncio.to_thread(called.wait)
+            work.cancel()
+            await asyncio.wait([work])
+            assert work.cancelled()
+            return await session.run_async("(* 2 x)")
+
+    assert asyncio.run(cancelled()).value == 42
 
 
 def test_programs_share_nothing(pool: Pool) -> None:
