@@ -279,6 +279,24 @@ def test_a_task_that_is_cancelled_ends_its_program(pool: Pool) -> None:
     assert asyncio.run(cancelled()).value == 42
 
 
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ('(println "one") (let loop () (loop))', "timeout"),
+        ('(println "one") (count (map list (range 100000000)))', "memory_exceeded"),
+        ('(println "one") (car 5)', "type_error"),
+    ],
+)
+def test_what_a_program_printed_outlives_it(pool: Pool, source: str, reason: str) -> None:
+    outcome = pool.run(source, limits=replace(pool.limits, wall_ms=1_000, memory_mb=48))
+    assert (outcome.reason, outcome.prints) == (reason, ["one"])
+
+
+def test_what_many_lines_print_is_told_once(pool: Pool) -> None:
+    outcome = pool.run('(for-each println (range 200)) (tool/f {}) (println "end")', tools={"f": lambda: 1})
+    assert outcome.prints == [*map(str, range(200)), "end"]
+
+
 def test_programs_share_nothing(pool: Pool) -> None:
     assert pool.run("(define + -) (define x 1) (set! car cdr) (+ 2 1)").value == 1
     assert pool.run("(list (+ 2 1) (car '(1 2)))").value == [3, 1]
