@@ -163,7 +163,7 @@ class Pool:
 
 def size_of(programs: list[tuple[str, list[Reply]]]) -> int:
     """The bytes that programs and the replies of their tools take."""
-    return sum(len(source) + len(to_frame({"replies": replies})) for source, replies in programs)
+    return sum(len(source) + (len(to_frame({"replies": replies})) if replies else 0) for source, replies in programs)
 
 
 class Session:
