@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from paths import ROOT
 
 from sema_runtime.box import Limits, Outcome, Pool, Session
 from sema_runtime.box.limits import CEILINGS, parsed
 from sema_runtime.values.errors import SemaError
+
+ROW = re.compile(r"\| `(.+?)` \| (?:`(\w+)=(\d+)`)? ?\| `(\w+)` \| (.+) \|")
+DOC = (ROOT / "docs/reference/box.md").read_text(encoding="utf-8")
+EXAMPLES = [match.groups() for match in map(ROW.fullmatch, DOC.split("\n")) if match]
+# A line and a column are known of every error but that of a limit of the whole program
+OF_PROGRAMS = re.compile(r"(?!stack)\w+_exceeded|timeout")
 
 
 @pytest.mark.parametrize(
@@ -317,3 +325,28 @@ def test_huge_powers_are_refused_before_they_are_computed(pool: Pool, source: st
     assert outcome.reason == "runtime_error" and "integer_bits" in (outcome.message or "")
     assert outcome.duration_ms < 1_000
     assert pool.run("(= (pow 2 1000) (bit/shift-left 1 1000))").value is True
+
+
+def search(query: str, limit: int = 10) -> list[Any]:
+    return [query] * limit
+
+
+def broken() -> None:
+    raise ValueError("no connection")
+
+
+@pytest.mark.parametrize(("source", "limit", "most", "reason", "message"), EXAMPLES)
+def test_a_program_ends_for_the_reason_in_the_reference(
+    pool: Pool, source: str, limit: str | None, most: str | None, reason: str, message: str
+) -> None:
+    limits = replace(pool.limits, **{limit: int(most)}) if limit and most else pool.limits
+    with Session(pool, tools={"search": search, "broken": broken}, limits=limits) as session:
+        outcome = session.run(source)
+    assert (outcome.status, outcome.reason, outcome.message) == ("error", reason, message)
+    assert (outcome.line is not None and outcome.excerpt is not None) == (OF_PROGRAMS.fullmatch(reason) is None)
+
+
+def test_every_reason_of_programs_has_an_example() -> None:
+    section = DOC.partition("## Reasons")[2].partition("An example of each")[0]
+    listed = {name for row in re.findall(r"^\| (`.+?) \|", section, re.M) for name in re.findall(r"`(\w+)`", row)}
+    assert listed - {example[3] for example in EXAMPLES} == {"worker_died", "internal_error", "invalid_request"}
