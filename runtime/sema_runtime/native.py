@@ -1,4 +1,9 @@
-"""What modules with native functions, and the native functions themselves, need at run time."""
+"""What binds modules to the extensions that hold their native functions (semac/native), at run time.
+
+A module that is linked with an extension calls `link` first, and gets `bind`, which it calls with the number of each
+statement after which functions can be bound, and `made`, which sees each lambda of its top level. An extension serves
+the first namespace that asks; where it can't be loaded nothing is bound, and Python code runs.
+"""
 
 from __future__ import annotations
 
@@ -10,62 +15,144 @@ from _frozen_importlib import ModuleSpec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType, FrameType
     from typing import Any
 
-MOST_FAILURES = 100  # of a native function, before Python runs alone
+    Bind = Callable[[int], None]
+    Made = Callable[[int, Any], Any]
+    Row = tuple[int, str, int, tuple[tuple[int, str], ...], tuple[tuple[int, tuple[int, ...]], ...], int, bool]
 
-FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function returns for: ask the plain one
+FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function answers for: Python code is to run
+PREFIX = "__sema_native_"
+FUNCTION = type(lambda: None)
+MAIN_STACK = 8 << 20  # bytes of C stack of a thread of which nothing is known
 
-_failures: dict[tuple[str, str], int] = {}
-_linked: dict[tuple[str, str], list[tuple[dict[str, Any], str]]] = {}
+_shared: Any = None  # what all extensions share
+_linked: set[str] = set()  # the names of the extensions in use
+_calls: Callable[[FrameType], list[Any]] | None = None
 
 
-def load(name: str, path: str) -> bool:
-    """Loads an extension of native functions; false where it can't be used: the module then runs without it."""
-    if name in sys.modules:
-        return True
-    if os.environ.get("SEMA_NATIVE") == "0" or sys.gettrace() is not None:
-        return False
+def wanted() -> bool:
+    """Whether native functions may run: not where a debugger or coverage follows lines of Python."""
+    return os.environ.get("SEMA_NATIVE") != "0" and sys.gettrace() is None
+
+
+def load(name: str, path: str) -> Any:
+    """The module of an extension; None where it can't be used."""
+    module = sys.modules.get(name)
+    if module is not None or not wanted():
+        return module
     try:
         loader = bootstrap.ExtensionFileLoader(name, path)
         module = loader.create_module(ModuleSpec(name, loader, origin=path))
-        sys.modules[name] = module
         loader.exec_module(module)
     except Exception:
-        sys.modules.pop(name, None)
+        return None
+    sys.modules[name] = module
+    return module
+
+
+def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bind, Made]:
+    """Loads an extension for a module; gives `bind` and `made`."""
+    values, names, builtins, rows = plan
+    for row in rows:
+        if row[6]:
+            namespace[PREFIX + row[1]] = never
+    extension = load(name, path) if name not in _linked else None
+    if extension is None:
+        return nothing, unchanged
+    _linked.add(name)
+    begin(extension, namespace, values, names, builtins)
+    places: dict[int, list[Row]] = {}
+    for row in rows:
+        places.setdefault(row[2], []).append(row)
+    lambdas = {row[0]: row for row in places.pop(-1, ())}
+
+    def bind(place: int) -> None:
+        for row in places[place]:
+            function = namespace.get(row[1])
+            if type(function) is FUNCTION and filled(extension, namespace, row, function) and row[6]:
+                namespace[PREFIX + row[1]] = getattr(extension, f"e_{row[0]}")
+
+    def made(index: int, function: Any) -> Any:
+        filled(extension, namespace, lambdas[index], function)
+        return function
+
+    return bind, made
+
+
+def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any) -> None:
+    """Gives an extension what it is built on."""
+    global _shared, _calls
+    import builtins as python
+
+    types = tuple(
+        getattr(sys.modules.get(f"sema_runtime.values.{module}"), attribute, None)
+        for module, attribute in (("lists", "List"), ("maps", "Map"), ("maps", "HashMap"), ("mutable", "MutableArray"),
+                                  ("lists", "EMPTY"), ("atoms", "CHARS"))
+    )  # fmt: skip
+    found = tuple(getattr(python, each) for each in builtins)
+    interned = tuple(map(sys.intern, names))
+    _shared = extension.sema_begin(
+        _shared, namespace, values, interned, found, types, (FAILED, breathe, room_of_stack)
+    )
+    _calls = extension.sema_calls
+
+
+def filled(extension: Any, namespace: dict[str, Any], row: Row, function: Any) -> bool:
+    """Binds a function; false where a global that it needs isn't there."""
+    index, _, _, needs, codes, slot, _ = row
+    if any(name not in namespace for _, name in needs):
         return False
+    for at, name in needs:
+        extension.sema_fill(at, namespace[name])
+    for at, path in codes:
+        extension.sema_fill(at, code_at(function.__code__, path))
+    extension.sema_fill(slot, function)
+    extension.sema_take(index, function)
     return True
 
 
-def entry(namespace: dict[str, Any], module: str, target: str, function: str) -> Callable[..., Any]:
-    """A native function, for the global target of a module's namespace."""
-    native = getattr(sys.modules.get(module), function, None)
-    if native is None:
-        return never
-    _linked.setdefault((module, function), []).append((namespace, target))
-    found: Callable[..., Any] = native
-    return found
+def code_at(code: CodeType, path: tuple[int, ...]) -> CodeType:
+    """The code object inside another, by the indexes of constants."""
+    for index in path:
+        code = code.co_consts[index]
+    return code
 
 
 def never(*_: Any) -> Any:
-    """Stands for a native function that isn't there."""
+    """Stands for a native function that isn't bound."""
     return FAILED
 
 
-def failed(module: str, function: str) -> Any:
-    """What a native function returns that raised an error; one that does so often isn't called any more."""
-    key = module, function
-    count = _failures[key] = _failures.get(key, 0) + 1
-    if count >= MOST_FAILURES:
-        for namespace, target in _linked.pop(key, ()):
-            namespace[target] = never
-    return FAILED
+def nothing(_: int) -> None:
+    """Stands for `bind` without an extension."""
+
+
+def unchanged(_: int, function: Any) -> Any:
+    """Stands for `made` without an extension."""
+    return function
 
 
 def breathe() -> None:
     """A call of Python code, which lets signals and other threads have their turn."""
 
 
-def failures() -> dict[tuple[str, str], int]:
-    """How often native functions have failed, by (extension, function)."""
-    return dict(_failures)
+def room_of_stack() -> int:
+    """The bytes of C stack that the running thread may still use, more or less."""
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        return threading.stack_size() or MAIN_STACK
+    try:
+        import resource
+    except ImportError:
+        return 1 << 20
+    soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    return MAIN_STACK if soft < 0 else soft
+
+
+def native_calls(frame: FrameType) -> list[tuple[CodeType, dict[str, Any], int, int]]:
+    """The native functions that run between a frame of Python and what it has called, innermost first: (code, globals,
+    instruction, line)."""
+    return [] if _calls is None else _calls(frame)

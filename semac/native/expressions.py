@@ -1,0 +1,433 @@
+"""Expressions: a table of functions over (code, node) that write what computes a value, and give that."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from semac.native.arithmetic import arithmetic, guarded, negated
+from semac.native.function import FunctionCode
+from semac.native.values import C_TYPES, COUNTED, NotNative, Unknown, Value, join
+
+Handler = Callable[[FunctionCode, Any], Value]
+NIL = Value("Py_None", "o", kind="none")
+LARGEST = 1 << 61
+SLOTS = {"car": "LIST_CAR", "empty": "LIST_EMPTY", "flat": "LIST_FLAT", "next": "LIST_NEXT"}
+
+
+def expr(f: FunctionCode, node: ast.expr) -> Value:
+    """Writes what computes an expression; gives its value. Raises NotNative."""
+    handler = EXPRESSIONS.get(type(node))
+    if handler is None:
+        raise NotNative(f"{type(node).__name__} of Python")
+    return handler(f, node)
+
+
+def obj(f: FunctionCode, node: ast.expr) -> Value:
+    """The value of an expression as an object."""
+    return f.as_object(expr(f, node), node)
+
+
+def operands(f: FunctionCode, nodes: Sequence[ast.expr], as_objects: bool = True) -> list[Value]:
+    """The values of expressions from left to right. One that a later expression assigns to is kept as it was."""
+    values: list[Value] = []
+    for index, node in enumerate(nodes):
+        value = obj(f, node) if as_objects else expr(f, node)
+        if isinstance(node, ast.Name) and not value.is_owned:
+            if any(assigns(later, node.id) for later in nodes[index + 1 :]):
+                value = f.kept(value)
+        values.append(value)
+    return values
+
+
+def assigns(node: ast.expr, name: str) -> bool:
+    """Whether an expression may assign to a variable."""
+    return any(isinstance(part, ast.NamedExpr) and part.target.id == name for part in ast.walk(node))
+
+
+# Constants and names
+
+
+def constant(f: FunctionCode, node: ast.Constant) -> Value:
+    return constant_value(f, node.value)
+
+
+def constant_value(f: FunctionCode, value: Any) -> Value:
+    if value is None:
+        return Value("Py_None", "o", kind="none")
+    if type(value) is bool:
+        return Value(str(int(value)), "b")
+    if type(value) is int:
+        if -LARGEST < value < LARGEST:
+            return Value(f"SHORT({value})", "i")
+        return Value(f"WORD({f.module.constant(value)})", "i")
+    if type(value) is float:
+        return Value(f.module.float_text(value), "f")
+    if type(value) in (str, bytes, complex):
+        return Value(f.module.constant(value), "o", kind=type(value).__name__)
+    raise NotNative(f"a constant of type {type(value).__name__}")
+
+
+def name(f: FunctionCode, node: ast.Name) -> Value:
+    variable = f.variable(node.id)
+    if variable is not None:
+        return f.read(variable, node)
+    return f.module.global_value(f, node)
+
+
+def named(f: FunctionCode, node: ast.NamedExpr) -> Value:
+    """`(name := value)`. Inside of a comprehension the name is one of the function around it."""
+    value = expr(f, node.value)
+    variable = f.variable(node.target.id)
+    if variable is None:
+        raise NotNative("a global that is assigned in an expression")
+    f.store(variable, value, node.target)
+    return f.read(variable, node.target)
+
+
+# Attributes and items
+
+
+def attribute(f: FunctionCode, node: ast.Attribute) -> Value:
+    value = obj(f, node.value)
+    attr = node.attr
+    text = f.module.constant_name(attr)
+    if attr in SLOTS:
+        c = f"sema_slot({value.c}, T_List, {SLOTS[attr]}, {text})"
+    elif attr == "items":
+        c = f"sema_items({value.c}, {text})"
+    elif attr == "d":
+        c = f"sema_map_d({value.c}, {text})"
+    else:
+        places = f.module.slots_of(f, attr)
+        c = f"PyObject_GetAttr({value.c}, {text})"
+        for type_, index in places[:1]:
+            c = f"sema_slot({value.c}, {type_}, {index}, {text})"
+    f.at(node)
+    result = f.checked("o", c, node)
+    f.drop_below(value)
+    return result
+
+
+def subscript(f: FunctionCode, node: ast.Subscript) -> Value:
+    if isinstance(node.slice, ast.Slice):
+        return sliced(f, node)
+    character = character_of(f, node)
+    if character is not None:
+        return character
+    container, index = operands(f, [node.value, node.slice], as_objects=False)
+    container = f.as_object(container, node)
+    f.at(node)
+    if index.rep == "i":
+        result = f.checked("o", f"sema_item_sint({container.c}, {index.c})", node)
+    else:
+        index = f.as_object(index, node)
+        result = f.checked("o", f"sema_item({container.c}, {index.c})", node)
+    f.drop_below(index)
+    f.drop_below(container)
+    return result
+
+
+def character_of(f: FunctionCode, node: ast.Subscript) -> Value | None:
+    """`CHARS[text[i]]`, the one object that stands for a character."""
+    inner = node.slice
+    if not (isinstance(node.value, ast.Name) and f.module.runtime_path(f, node.value.id) == CHARS):
+        return None
+    if not isinstance(inner, ast.Subscript) or isinstance(inner.slice, ast.Slice):
+        return None
+    text, index = operands(f, [inner.value, inner.slice], as_objects=False)
+    if index.rep not in ("i", "d", "o"):
+        return None
+    text, index = f.as_object(text, node), f.as_dynamic(index)
+    f.at(inner)
+    result = f.checked("o", f"sema_char({text.c}, {index.c})", inner)
+    f.drop_below(index)
+    f.drop_below(text)
+    return result
+
+
+CHARS = "sema_runtime.values.atoms.CHARS"
+
+
+def sliced(f: FunctionCode, node: ast.Subscript) -> Value:
+    part = node.slice
+    assert isinstance(part, ast.Slice)
+    ends = [end if end is not None else ast.Constant(None) for end in (part.lower, part.upper, part.step)]
+    value, *bounds = operands(f, [node.value, *ends])
+    made = f.checked("o", f"PySlice_New({', '.join(bound.c for bound in bounds)})", node)
+    f.at(node)
+    result = f.checked("o", f"sema_slice({value.c}, {made.c})", node)
+    for each in (made, *bounds, value):
+        f.drop_below(each)
+    return result
+
+
+# Containers
+
+
+def tuple_(f: FunctionCode, node: ast.Tuple) -> Value:
+    return filled(f, node, "PyTuple_New", "PyTuple_SET_ITEM", "tuple")
+
+
+def list_(f: FunctionCode, node: ast.List) -> Value:
+    return filled(f, node, "PyList_New", "PyList_SET_ITEM", "list")
+
+
+def filled(f: FunctionCode, node: ast.Tuple | ast.List, new: str, put: str, kind: str) -> Value:
+    if any(isinstance(item, ast.Starred) for item in node.elts):
+        return starred(f, node, kind)
+    if kind == "tuple" and not node.elts:
+        return Value("C_empty_tuple", "o", kind="tuple")
+    items = operands(f, node.elts)
+    made = f.checked("o", f"{new}({len(items)})", node, kind)
+    for index, item in enumerate(items):
+        f.emit(f"{put}({made.c}, {index}, {f.take(item)});")
+    return made
+
+
+def starred(f: FunctionCode, node: ast.Tuple | ast.List, kind: str) -> Value:
+    """`[a, *b]`: items are added one after the other."""
+    made = f.checked("o", "PyList_New(0)", node, "list")
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            value = obj(f, item.value)
+            f.at(item)
+            f.fail_if(f"sema_extend({made.c}, {value.c}) < 0", node)
+        else:
+            value = obj(f, item)
+            f.fail_if(f"PyList_Append({made.c}, {value.c}) < 0", node)
+        f.drop_below(value)
+    if kind == "list":
+        return made
+    result = f.checked("o", f"PyList_AsTuple({made.c})", node, "tuple")
+    f.drop_below(made)
+    return result
+
+
+def dict_(f: FunctionCode, node: ast.Dict) -> Value:
+    if any(key is None for key in node.keys):
+        raise NotNative("a dict made of another")
+    made = f.checked("o", "PyDict_New()", node, "dict")
+    for key, value in zip(node.keys, node.values, strict=True):
+        assert key is not None
+        one, other = operands(f, [key, value])
+        f.at(node)
+        f.fail_if(f"PyDict_SetItem({made.c}, {one.c}, {other.c}) < 0", node)
+        f.drop_below(other)
+        f.drop_below(one)
+    return made
+
+
+def joined(f: FunctionCode, node: ast.JoinedStr) -> Value:
+    parts: list[Value] = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(constant_value(f, part.value))
+            continue
+        assert isinstance(part, ast.FormattedValue)
+        if part.conversion != -1 or part.format_spec is not None:
+            raise NotNative("a format")
+        value = obj(f, part.value)
+        if value.kind == "str":
+            parts.append(f.kept(value))
+            continue
+        f.at(part)
+        text = f.checked("o", f"sema_format({value.c})", part, "str")
+        f.drop_below(value)
+        parts.append(text)
+    if len(parts) == 1:
+        return parts[0]
+    array = f.fresh("parts")
+    f.emit(f"PyObject *{array}[] = {{{', '.join(part.c for part in parts)}}};")
+    result = f.checked("o", f"sema_join({array}, {len(parts)})", node, "str")
+    for part in reversed(parts):
+        f.drop_below(part)
+    return result
+
+
+# Choices
+
+
+def choice(f: FunctionCode, node: ast.IfExp) -> Value:
+    known = guarded(f, node)
+    if known is not None:
+        return known
+    condition = test(f, node.test)
+    if condition in ("0", "1"):
+        return expr(f, node.body if condition == "1" else node.orelse)
+    return merged(f, condition, lambda: expr(f, node.body), lambda: expr(f, node.orelse), node)
+
+
+def merged(
+    f: FunctionCode, condition: str, one: Callable[[], Value], other: Callable[[], Value], node: ast.expr
+) -> Value:
+    """The value of one of two branches, by a condition of C."""
+    before = f.assigned
+    with f.into() as then:
+        a = branch(f, one)
+        after = f.assigned
+    f.assigned = before
+    with f.into() as otherwise:
+        b = branch(f, other)
+        f.assigned = meet(after, f.assigned)
+    if a is None or b is None:
+        if a is b:
+            raise Unknown
+        known = a or b
+        assert known is not None
+        a = b = Value(known.c, known.rep, kind=known.kind)
+    rep = join(a.rep, b.rep)
+    kind = a.kind if a.kind == b.kind else ""
+    result = f.fresh("t")
+    f.emit(f"{C_TYPES[rep]}{result};")
+    f.emit(f"if ({condition}) {{")
+    into(f, then, a, rep, result, node)
+    f.emit("} else {")
+    into(f, otherwise, b, rep, result, node)
+    f.emit("}")
+    value = Value(result, rep, rep in COUNTED, kind)
+    if value.is_owned:
+        f.live.append(value)
+    return value
+
+
+def branch(f: FunctionCode, write: Callable[[], Value]) -> Value | None:
+    """The value of a branch, which isn't among the temporaries while others are written; None if it is unknown yet."""
+    found: list[Value] = []
+    f.guess(lambda: found.append(write()))
+    if not found:
+        return None
+    (value,) = found
+    if value.is_owned:
+        f.forget(value)
+        value.is_owned = True
+    return value
+
+
+def into(f: FunctionCode, lines: list[str], value: Value, rep: str, target: str, node: ast.expr) -> None:
+    """The lines of a branch, and that its value reaches the target as a reference of its own."""
+    f.out += lines
+    if value.is_owned:
+        f.live.append(value)
+    f.emit(f"{target} = {f.take(f.converted(value, rep, node))};")
+
+
+def meet(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:
+    """The variables that have a value where two ways come together."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+def logic(f: FunctionCode, node: ast.BoolOp) -> Value:
+    """`a or b` as a value."""
+    if len(node.values) == 2 and isinstance(node.op, ast.Or) and is_items(node):
+        return attribute(f, node.values[1])  # type: ignore[arg-type]
+    first, *rest = node.values
+    more = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node)
+    value = expr(f, first)
+    is_or = isinstance(node.op, ast.Or)
+    if value.rep == "b":
+        if value.c in ("0", "1"):
+            return value if (value.c == "1") == is_or else expr(f, more)
+        return merged(f, value.c if is_or else f"!({value.c})", lambda: Value(str(int(is_or)), "b"), lambda: expr(f, more), node)
+    if isinstance(first, ast.Name) and assigns(more, first.id):
+        value = f.kept(value)
+    condition = truth(f, value, first)
+    is_owned = value.is_owned
+    f.forget(value)
+    value.is_owned = is_owned
+
+    def drop_first() -> Value:
+        if value.is_owned:
+            f.live.append(value)
+            f.drop(value)
+        return expr(f, more)
+
+    def keep_first() -> Value:
+        if value.is_owned:
+            f.live.append(value)
+        return value
+
+    return merged(f, condition if is_or else f"!({condition})", keep_first, drop_first, node)
+
+
+def is_items(node: ast.BoolOp) -> bool:
+    """`xs.flat or xs.items`."""
+    a, b = node.values
+    return (
+        isinstance(a, ast.Attribute) and isinstance(b, ast.Attribute) and a.attr == "flat" and b.attr == "items"
+        and isinstance(a.value, ast.Name) and isinstance(b.value, ast.Name) and a.value.id == b.value.id
+    )  # fmt: skip
+
+
+def unary(f: FunctionCode, node: ast.UnaryOp) -> Value:
+    if isinstance(node.op, ast.Not):
+        return as_truth(f, negated_c(test(f, node.operand)))
+    if isinstance(node.op, ast.USub):
+        return negated(f, expr(f, node.operand), node)
+    raise NotNative("an operator of one operand")
+
+
+def as_truth(f: FunctionCode, c: str) -> Value:
+    return Value(c, "b") if c in ("0", "1") else f.temp("b", c)
+
+
+def negated_c(c: str) -> str:
+    return {"0": "1", "1": "0"}.get(c, f"!({c})")
+
+
+def comparison_value(f: FunctionCode, node: ast.Compare) -> Value:
+    from semac.native.tests import comparison
+
+    return as_truth(f, comparison(f, node))
+
+
+def test(f: FunctionCode, node: ast.expr) -> str:
+    """The truth of an expression, as an expression of C without effects."""
+    from semac.native.tests import test as write_test
+
+    return write_test(f, node)
+
+
+def truth(f: FunctionCode, value: Value, node: ast.expr) -> str:
+    """The truth of a value, as Python has it."""
+    if value.rep == "b":
+        return value.c
+    if value.rep == "i":
+        return f"({value.c} != 0)"
+    if value.rep == "f":
+        return f"({value.c} != 0.0)"
+    if value.kind == "none":
+        return "0"
+    if value.kind in ("list", "tuple", "dict", "str"):
+        return f"(sema_len({value.c}) > 0)"
+    if value.rep == "d":
+        return f.checked("b", f"sdyn_is_true({value.c})", node).c
+    f.at(node)
+    return f.checked("b", f"sema_is_true({value.c})", node).c
+
+
+def binary(f: FunctionCode, node: ast.BinOp) -> Value:
+    left, right = operands(f, [node.left, node.right], as_objects=False)
+    return arithmetic(f, node.op, left, right, node)
+
+
+EXPRESSIONS: dict[type, Handler] = {
+    ast.Constant: constant,
+    ast.Name: name,
+    ast.NamedExpr: named,
+    ast.Attribute: attribute,
+    ast.Subscript: subscript,
+    ast.Tuple: tuple_,
+    ast.List: list_,
+    ast.Dict: dict_,
+    ast.JoinedStr: joined,
+    ast.IfExp: choice,
+    ast.BoolOp: logic,
+    ast.UnaryOp: unary,
+    ast.Compare: comparison_value,
+    ast.BinOp: binary,
+}
+
