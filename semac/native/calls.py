@@ -8,7 +8,7 @@ from typing import Any
 
 from semac.native.expressions import expr, obj, operands, truth
 from semac.native.function import FunctionCode
-from semac.native.values import C_TYPES, NOTHING, NotNative, Unknown, Value
+from semac.native.values import C_TYPES, NOTHING, NotNative, Unknown, Value, placed
 
 Intrinsic = Callable[[FunctionCode, ast.Call], "Value | None"]
 LISTS = "sema_runtime.lib.collections.lists."
@@ -48,7 +48,7 @@ def spread(f: FunctionCode, node: ast.Call) -> Value:
     if any(keyword.arg is None for keyword in node.keywords):
         raise NotNative("a call with a map of named arguments")
     function = obj(f, node.func)
-    args = expr(f, ast.copy_location(ast.Tuple(list(node.args), ast.Load()), node))
+    args = expr(f, placed(ast.Tuple(list(node.args), ast.Load()), node))
     named = f.checked("o", "PyDict_New()", node) if node.keywords else Value("NULL", "o")
     for keyword in node.keywords:
         value = obj(f, keyword.value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from semac.native.arithmetic import arithmetic, guarded, negated
 from semac.native.function import FunctionCode
-from semac.native.values import C_TYPES, COUNTED, NotNative, Unknown, Value, join
+from semac.native.values import C_TYPES, COUNTED, NotNative, Unknown, Value, join, placed
 
 Handler = Callable[[FunctionCode, Any], Value]
 NIL = Value("Py_None", "o", kind="none")
@@ -325,7 +325,7 @@ def logic(f: FunctionCode, node: ast.BoolOp) -> Value:
     if len(node.values) == 2 and isinstance(node.op, ast.Or) and is_items(node):
         return attribute(f, node.values[1])  # type: ignore[arg-type]
     first, *rest = node.values
-    more = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node)
+    more = rest[0] if len(rest) == 1 else placed(ast.BoolOp(node.op, rest), node)
     value = expr(f, first)
     is_or = isinstance(node.op, ast.Or)
     if value.rep == "b":

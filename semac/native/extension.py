@@ -194,7 +194,8 @@ def write_function(f: FunctionCode) -> None:
         return
     block(f, node.body)
     if f.assigned is not None:
-        f.returns.add("o")
+        if f.module.is_certain or not f.guessed:
+            f.returns.add("o")
         if f.result in ("", "o"):
             f.emit("r = Py_NewRef(Py_None); goto done;")
         else:

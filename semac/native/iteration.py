@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from semac.native.expressions import meet, obj, test
 from semac.native.function import Around, FunctionCode, Variable, ascii_name
-from semac.native.values import NotNative, Value
+from semac.native.values import NotNative, Value, placed
 
 Body = Callable[[], None]
 COUNTING = "sema_runtime.support.counting."
@@ -63,8 +63,8 @@ def range_bounds(f: FunctionCode, source: ast.expr) -> list[ast.expr] | None:
         return None
     args = source.args
     if len(args) == 1:
-        return [ast.copy_location(ast.Constant(0), source), args[0], ast.copy_location(ast.Constant(1), source)]
-    return [*args, *([ast.copy_location(ast.Constant(1), source)] if len(args) == 2 else [])]
+        return [placed(ast.Constant(0), source), args[0], placed(ast.Constant(1), source)]
+    return [*args, *([placed(ast.Constant(1), source)] if len(args) == 2 else [])]
 
 
 def start_range(f: FunctionCode, bounds: list[Value], source: ast.expr, around: Around) -> Value:

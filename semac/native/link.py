@@ -12,16 +12,15 @@ from typing import Any
 
 from semac.native.extension import ModuleCode
 from semac.native.function import FunctionCode
-from semac.native.sites import Path, Twins, relative, site_rows
+from semac.native.sites import ADDED, Path, Twins, relative, site_rows
 from semac.native.values import NotNative
 
 RUNTIME = "sema_runtime.native"
 PREFIX = "__sema_native_"
 
 
-def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: str, path: str) -> tuple[ast.stmt, int]:
-    """Puts the calls of native functions into the tree; gives the statement that is to hold the plan, and the number of
-    statements before the first one of the program."""
+def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: str, path: str) -> ast.stmt:
+    """Puts the calls of native functions into the tree; gives the statement that is to hold the plan."""
     tops = [each for each in code.native if not each.is_inner]
     places: dict[int, list[FunctionCode]] = {}
     for each in tops:
@@ -40,8 +39,10 @@ def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: st
         f"{PREFIX}bind, {PREFIX}made = {PREFIX}link(globals(), {name!r}, {path!r}, None)",
         None,
     )
-    tree.body = [*head, *body]
-    return head[1], len(head)
+    first = next((at for at, each in enumerate(body) if not isinstance(each, ast.ImportFrom | ast.Import)), len(body))
+    body[first:first] = head
+    tree.body = body
+    return head[1]
 
 
 class Lambdas(ast.NodeTransformer):
@@ -86,7 +87,7 @@ def located(source: str, node: ast.stmt | None) -> list[ast.stmt]:
     statements = ast.parse(source).body
     for statement in statements:
         for part in ast.walk(statement):
-            part.number = 1 << 24  # type: ignore[attr-defined]
+            part.number = ADDED  # type: ignore[attr-defined]
             if hasattr(part, "lineno"):
                 part.lineno = part.end_lineno = node.lineno if node is not None else 1  # type: ignore[attr-defined]
                 part.col_offset = part.end_col_offset = 0  # type: ignore[attr-defined]
@@ -144,7 +145,8 @@ class Plan:
         self.sites: dict[int, list[tuple[int, int, int, int]]] = {}
         paths: dict[int, list[Path]] = {}
         for each in code.native:
-            self.sites[each.index], paths[each.index] = site_rows(each, twins)
+            base = () if each.outer is None else paths[root(each).index][0]
+            self.sites[each.index], paths[each.index] = site_rows(each, twins, base)
         rows = []
         for top in code.native:
             if top.is_inner:
@@ -158,7 +160,7 @@ class Plan:
             ]
             found += [(slots[f"K_{each.index}"], relative(paths[each.index][0], base)) for each in within(top, code)]
             for plain in (each for each in code.all if each.is_inner and each.index not in paths and root(each) is top):
-                found.append((slots[f"K_{plain.index}"], relative(inner_path(plain, twins), base)))
+                found.append((slots[f"K_{plain.index}"], relative(inner_path(plain, twins, base), base)))
             needs = needed(top, code)
             rows.append(
                 (
@@ -186,8 +188,8 @@ def root(f: FunctionCode) -> FunctionCode:
     return f
 
 
-def inner_path(f: FunctionCode, twins: Twins) -> Path:
-    twin = twins.by_node.get(f.node.number)  # type: ignore[union-attr]
+def inner_path(f: FunctionCode, twins: Twins, base: Path) -> Path:
+    twin = twins.of(f.node, base)
     if twin is None:
         raise NotNative("its code is not found")
     return twin.path

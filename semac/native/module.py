@@ -11,6 +11,7 @@ import ast
 import glob
 import os
 import sysconfig
+from typing import Any
 
 from sema_runtime.values.errors import SemaError
 from semac.fingerprint import compiler_hash, digest
@@ -38,13 +39,14 @@ class Linked:
     """A unit whose tree is linked with an extension of that name and file; text: of the extension, in C."""
 
     def __init__(self, unit: CompiledUnit, name: str, path: str) -> None:
+        unit.tree = unshared(unit.tree)
         self.unit = unit
         self.name = name
         self.code = ModuleCode(unit.tree, unit.unit.is_open, param_reps(unit.unit))
         self.text = ""
         if self.code.native:
             entries = entered(self.code)
-            statement, _ = insert_calls(unit.tree, self.code, entries, name, path)
+            statement = insert_calls(unit.tree, self.code, entries, name, path)
             twins = Twins(unit.tree, unit.code)
             plan = Plan(self.code, twins, entries)
             self.text = self.code.text(name, plan.sites)
@@ -53,6 +55,16 @@ class Linked:
     @property
     def native(self) -> list[str]:
         return sorted(each.name for each in self.code.native if each.name)
+
+
+def unshared(node: Any) -> Any:
+    """A copy of a tree in which no part stands in two places."""
+    if isinstance(node, list):
+        return [unshared(part) for part in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node)(**{name: unshared(part) for name, part in ast.iter_fields(node)})
+    return ast.copy_location(made, node)
 
 
 def put_plan(statement: ast.stmt, value: object) -> None:

@@ -1,7 +1,7 @@
 """Where the operations of native functions stand in the bytecode of their Python twins.
 
-The module is compiled once more with the number of each node as its line: bytecode tells of each instruction which node
-it comes from. The real bytecode has the same instructions but for some that do nothing, so they are counted off.
+The module is compiled once more with the number of each node as its column: bytecode tells of each instruction which
+node it comes from. Columns change nothing else, so the instructions are those of the real code.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import copy
 import dis
+from collections import Counter
 from itertools import islice
 from types import CodeType
 from typing import Any
 
 from semac.native.function import FunctionCode
+from semac.native.scopes import COMPREHENSIONS
 from semac.native.values import NotNative
 
 EMPTY = {dis.opmap[name] for name in ("NOP", "EXTENDED_ARG", "CACHE") if name in dis.opmap}
@@ -24,6 +26,7 @@ PLAIN = {
                  "JUMP_BACKWARD", "RETURN_CONST", "END_FOR", "PRECALL", "KW_NAMES", "TO_BOOL")
     if name in dis.opmap
 }  # fmt: skip
+ADDED = 1 << 24  # the number of nodes that linking has added
 Path = tuple[int, ...]
 
 
@@ -41,70 +44,85 @@ class Twins:
 
     def __init__(self, tree: ast.Module, code: CodeType, optimize: int = -1) -> None:
         marked = copy.deepcopy(tree)
+        self.owners: dict[int, int] = {}
         for node in ast.walk(marked):
             if hasattr(node, "lineno"):
-                node.lineno = node.end_lineno = node.number + 1  # type: ignore[attr-defined]
-                node.col_offset, node.end_col_offset = 0, 1  # type: ignore[attr-defined]
-        self.by_node: dict[int, Twin] = {}
-        self.lost = 0
+                node.col_offset = node.number  # type: ignore[attr-defined]
+                node.end_col_offset = node.number + 1  # type: ignore[attr-defined]
+        self.note_owners(marked, -1)
+        self.by_node: dict[int, list[Twin]] = {}
         self.pair(compile(marked, "<marked>", "exec", dont_inherit=True, optimize=optimize), code, ())
 
+    def note_owners(self, node: ast.AST, owner: int) -> None:
+        """Notes in which function or comprehension each node stands."""
+        stack = [(node, owner)]
+        first: dict[ast.AST, int] = {}  # what comprehensions run over, which the code around them computes
+        while stack:
+            part, owner = stack.pop()
+            owner = first.get(part, owner)
+            number: int = part.number  # type: ignore[attr-defined]
+            if number != ADDED:
+                self.owners[number] = owner
+            inside = number if isinstance(part, (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)) else owner
+            if isinstance(part, COMPREHENSIONS):
+                first[part.generators[0].iter] = owner
+            stack += [(each, inside) for each in ast.iter_child_nodes(part)]
+
+    def of(self, node: ast.AST, base: Path) -> Twin | None:
+        """The code that a function or comprehension has, inside of that at a path."""
+        number: int = node.number  # type: ignore[attr-defined]
+        return next((twin for twin in self.by_node.get(number, ()) if twin.path[: len(base)] == base), None)
+
     def pair(self, marked: CodeType, real: CodeType, path: Path) -> None:
-        if path:
-            self.by_node[marked.co_firstlineno - 1] = Twin(path, real, self.placed(marked, real))
-        others = [(at, value) for at, value in enumerate(real.co_consts) if isinstance(value, CodeType)]
+        columns = [position[2] for position in marked.co_positions()]
+        owners = Counter(self.owners[column] for column in columns if column and column in self.owners)
+        if path and owners:
+            owner = owners.most_common(1)[0][0]
+            places = zip(instructions(marked), instructions(real), strict=True)
+            plain: dict[int, tuple[int, int]] = {}
+            failing: dict[int, tuple[int, int]] = {}
+            for (operation, _, position), (_, at, real_position) in places:
+                if position[2] is not None:
+                    (plain if operation in PLAIN else failing)[position[2]] = at, real_position[0] or 0
+            self.by_node.setdefault(owner, []).append(Twin(path, real, {**plain, **failing}))
+        inner = [(at, value) for at, value in enumerate(real.co_consts) if isinstance(value, CodeType)]
+        left = list(inner)
         for value in marked.co_consts:
-            if isinstance(value, CodeType):
-                found = next((each for each in others if is_like(value, each[1])), None)
-                if found is not None:
-                    others.remove(found)
-                    self.pair(value, found[1], (*path, found[0]))
-                else:  # equal functions are one constant
-                    same = ((at, each) for at, each in enumerate(real.co_consts) if isinstance(each, CodeType))
-                    found = next((each for each in same if is_like(value, each[1])), None)
-                    if found is not None:
-                        self.pair(value, found[1], (*path, found[0]))
-
-    def placed(self, marked: CodeType, real: CodeType) -> dict[int, tuple[int, int]]:
-        """The instruction and the line of each node that can fail."""
-        ours, theirs = instructions(marked), instructions(real)
-        if [row[0] for row in ours] != [row[0] for row in theirs]:
-            self.lost += 1
-            return {}
-        places: dict[int, tuple[int, int]] = {}
-        plain: dict[int, tuple[int, int]] = {}
-        for (operation, _, line), (_, at, real_line) in zip(ours, theirs, strict=True):
-            if line:
-                (plain if operation in PLAIN else places)[line - 1] = at, real_line or 0
-        return {**plain, **places}
+            if isinstance(value, CodeType):  # equal functions may be one constant
+                found = next((each for each in [*left, *inner] if is_like(value, each[1])), None)
+                if found is None:
+                    raise NotNative("its code is not found")
+                if found in left:
+                    left.remove(found)
+                self.pair(value, found[1], (*path, found[0]))
 
 
-def instructions(code: CodeType) -> list[tuple[int, int, int | None]]:
-    """(operation, offset, line) of the instructions that do something."""
-    lines = (position[0] for position in code.co_positions())
+Position = tuple[int | None, int | None, int | None, int | None]
+
+
+def instructions(code: CodeType) -> list[tuple[int, int, Position]]:
+    """(operation, offset, position) of the instructions that do something."""
     operations = islice(code.co_code, 0, None, 2)
-    rows = zip(operations, lines, strict=False)
-    return [(operation, 2 * at, line) for at, (operation, line) in enumerate(rows) if operation not in EMPTY]
+    rows = enumerate(zip(operations, code.co_positions(), strict=False))
+    return [(operation, 2 * at, position) for at, (operation, position) in rows if operation not in EMPTY]
 
 
 def is_like(marked: CodeType, real: CodeType) -> bool:
-    """Whether two code objects come from the same function, but for positions and what the compiler has added."""
+    """Whether two code objects come from the same function, but for columns and what the compiler has added."""
     return (
-        marked.co_qualname == real.co_qualname and marked.co_varnames == real.co_varnames
-        and marked.co_names == real.co_names and marked.co_freevars == real.co_freevars
-        and [row[0] for row in instructions(marked)] == [row[0] for row in instructions(real)]
+        marked.co_varnames == real.co_varnames and marked.co_names == real.co_names
+        and marked.co_freevars == real.co_freevars
+        and marked.co_code == real.co_code and marked.co_firstlineno == real.co_firstlineno
     )  # fmt: skip
 
 
-def site_rows(f: FunctionCode, twins: Twins) -> tuple[list[tuple[int, int, int, int]], list[Path]]:
-    """(code, site around, instruction, line) of the places of a function, and where its code objects are found."""
-    number: int = f.node.number  # type: ignore[union-attr]
-    own = twins.by_node.get(number)
+def site_rows(f: FunctionCode, twins: Twins, base: Path) -> tuple[list[tuple[int, int, int, int]], list[Path]]:
+    """(code, site around, instruction, line) of the places of a function, and where its code objects are found. base:
+    where the function of the top level around it is."""
+    own = twins.of(f.node, base)
     if own is None:
         raise NotNative("its code is not found")
-    codes: list[Twin | None] = [own]
-    for node in f.comprehension_nodes:
-        codes.append(twins.by_node.get(node.number))  # type: ignore[attr-defined]
+    codes: list[Twin | None] = [own, *(twins.of(node, own.path) for node in f.comprehension_nodes)]
     rows = []
     for node_number, code, up in f.sites:
         twin = codes[code]

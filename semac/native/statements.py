@@ -11,7 +11,7 @@ from semac.native.closures import closure
 from semac.native.expressions import expr, meet, obj, operands, test
 from semac.native.function import Around, FunctionCode, Variable, said
 from semac.native.iteration import for_
-from semac.native.values import COUNTED, DROP, NotNative, Unknown, Value
+from semac.native.values import COUNTED, DROP, NotNative, Unknown, Value, placed
 
 Handler = Callable[[FunctionCode, Any], None]
 
@@ -121,8 +121,7 @@ def augmented(f: FunctionCode, node: ast.AugAssign) -> None:
     """`x += y` of numbers; of lists and dicts it would change them in place."""
     if not isinstance(node.target, ast.Name):
         raise NotNative("an assignment with an operator to a part")
-    left_node = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-    left_node.number = node.target.number  # type: ignore[attr-defined]
+    left_node = placed(ast.Name(node.target.id, ast.Load()), node.target)
     left, right = operands(f, [left_node, node.value], as_objects=False)
     if not {left.rep, right.rep} <= {"i", "f", "d"}:
         a, b = f.as_object(left, node), f.as_object(right, node)
@@ -334,7 +333,7 @@ def forget(f: FunctionCode, variable: Variable) -> None:
 def function(f: FunctionCode, node: ast.FunctionDef) -> None:
     if node.decorator_list:
         raise NotNative("a decorated function inside of another")
-    to_name(f, ast.copy_location(ast.Name(node.name, ast.Store()), node), closure(f, node))
+    to_name(f, placed(ast.Name(node.name, ast.Store()), node), closure(f, node))
 
 
 def nothing(f: FunctionCode, node: ast.stmt) -> None:

@@ -6,7 +6,9 @@ False), "d" any value whose numbers are no objects (`sdyn`); see c/numbers.h.
 
 from __future__ import annotations
 
+import ast
 import math
+from typing import Any
 
 C_TYPES = {"o": "PyObject *", "i": "sint ", "f": "double ", "b": "int ", "d": "sdyn "}
 NOTHING = {"o": "NULL", "i": "INT_ERROR", "f": "0.0", "b": "0", "d": "DYN_INT(INT_ERROR)"}
@@ -14,6 +16,12 @@ COUNTED = frozenset("oid")  # representations that may hold a reference
 DROP = {"o": "Py_DECREF({})", "i": "sint_drop({})", "d": "sdyn_drop({})", "o?": "Py_XDECREF({})"}
 DROP_MAYBE = {"o": "Py_XDECREF({})", "i": "sint_drop({})", "d": "sdyn_drop({})"}
 NUMBERS = {"i": "int", "f": "float", "b": "bool"}
+
+
+def placed(node: Any, where: Any) -> Any:
+    """A node that stands where another one does."""
+    node.number = where.number
+    return ast.copy_location(node, where)
 
 
 class NotNative(Exception):

@@ -6,6 +6,7 @@ Python twin of each function and whose instruction is that of the failed operati
 these. Near the end of the C stack the Python twins are called instead. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <frameobject.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
