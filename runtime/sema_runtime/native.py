@@ -14,10 +14,11 @@ from _frozen_importlib import ModuleSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import CodeType, FrameType
     from typing import Any
 
+    Call = tuple[CodeType, dict[str, Any], int, int]  # code, globals, instruction, line
     Bind = Callable[[int], None]
     Made = Callable[[int, Any], Any]
     Row = tuple[int, str, int, tuple[tuple[int, str], ...], tuple[tuple[int, tuple[int, ...]], ...], int, bool]
@@ -29,7 +30,7 @@ MAIN_STACK = 8 << 20  # bytes of C stack of a thread of which nothing is known
 
 _shared: Any = None  # what all extensions share
 _linked: set[str] = set()  # the names of the extensions in use
-_calls: Callable[[FrameType], list[Any]] | None = None
+_calls: Callable[[FrameType], list[Call]] | None = None
 
 
 def wanted() -> bool:
@@ -54,7 +55,7 @@ def load(name: str, path: str) -> Any:
 
 def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bind, Made]:
     """Loads an extension for a module; gives `bind` and `made`."""
-    values, names, builtins, rows = plan
+    values, names, builtins, objects, rows = plan
     for row in rows:
         if row[6]:
             namespace[PREFIX + row[1]] = never
@@ -62,7 +63,7 @@ def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bi
     if extension is None:
         return nothing, unchanged
     _linked.add(name)
-    begin(extension, namespace, values, names, builtins)
+    begin(extension, namespace, values, names, builtins, objects)
     places: dict[int, list[Row]] = {}
     for row in rows:
         places.setdefault(row[2], []).append(row)
@@ -81,7 +82,7 @@ def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bi
     return bind, made
 
 
-def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any) -> None:
+def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any, objects: Any) -> None:
     """Gives an extension what it is built on."""
     global _shared, _calls
     import builtins as python
@@ -91,10 +92,14 @@ def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, bu
         for module, attribute in (("lists", "List"), ("maps", "Map"), ("maps", "HashMap"), ("mutable", "MutableArray"),
                                   ("lists", "EMPTY"), ("atoms", "CHARS"))
     )  # fmt: skip
+    from importlib import import_module
+
+    trampolines = import_module("sema_runtime.values.functions").TRAMPOLINES
     found = tuple(getattr(python, each) for each in builtins)
+    ours = tuple(getattr(import_module(module), name) for module, name in objects)
     interned = tuple(map(sys.intern, names))
     _shared = extension.sema_begin(
-        _shared, namespace, values, interned, found, types, (FAILED, breathe, room_of_stack)
+        _shared, namespace, values, interned, found, ours, types, (FAILED, breathe, room_of_stack, trampolines)
     )
     _calls = extension.sema_calls
 
@@ -152,7 +157,28 @@ def room_of_stack() -> int:
     return MAIN_STACK if soft < 0 else soft
 
 
-def native_calls(frame: FrameType) -> list[tuple[CodeType, dict[str, Any], int, int]]:
-    """The native functions that run between a frame of Python and what it has called, innermost first: (code, globals,
-    instruction, line)."""
+def native_calls(frame: FrameType) -> list[Call]:
+    """The native functions that run between a frame of Python and what it has called, innermost first."""
     return [] if _calls is None else _calls(frame)
+
+
+def calls_around(frame: FrameType) -> Iterator[Call]:
+    """The calls around a frame that runs, innermost first, with those of native functions."""
+    outer = frame.f_back
+    while outer is not None:
+        yield from native_calls(outer)
+        yield outer.f_code, outer.f_globals, outer.f_lasti, outer.f_lineno
+        outer = outer.f_back
+
+
+def callers_of(frame: FrameType) -> Iterator[Call]:
+    """The calls around a frame, innermost first. A frame that stands for a native function in a traceback has no
+    callers of its own: they are those of the native function, while it runs."""
+    if frame.f_back is not None or _calls is None:
+        yield from calls_around(frame)
+        return
+    found = False
+    for call in calls_around(sys._getframe(1)):
+        if found:
+            yield call
+        found = found or call[0] is frame.f_code

@@ -4,6 +4,7 @@ optimized                  all passes
 plain                      SEMA_OPT=0
 without:PASS,PASS          all passes but some (infer, own, ...: SEMA_SKIP)
 env:NAME=VALUE             all passes, with a variable of the environment set while programs are compiled and run
+native                     all passes, and functions as machine code
 call:PACKAGE.MODULE:NAME   what that function makes of (source, filename, mode): a CompiledUnit
 """
 
@@ -70,6 +71,10 @@ def configuration(name: str) -> Configuration:
         return Configuration(name, {"SEMA_OPT": "1"})
     if name == "plain":
         return Configuration(name, {"SEMA_OPT": "0"})
+    if name == "native":
+        from programs.natively import natively
+
+        return Configuration(name, {"SEMA_OPT": "1"}, compile=natively)
     if kind == "env" and "=" in rest:
         variable, _, value = rest.partition("=")
         return Configuration(name, {"SEMA_OPT": "1", variable: value})

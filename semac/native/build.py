@@ -13,7 +13,8 @@ import tempfile
 from sema_runtime.values.errors import SemaError
 
 SHOWN = 2000  # characters of what a compiler says
-OPTIONS = ("-O2", "-fwrapv", "-fno-strict-aliasing", "-DNDEBUG", "-w", "-Werror=implicit-function-declaration")
+OPTIONS = ("-O2", "-fwrapv", "-fno-strict-aliasing", "-DNDEBUG", "-w")
+STRICT = ("-Werror=implicit-function-declaration", "-Werror=int-conversion", "-Werror=incompatible-pointer-types")
 
 
 def c_compiler() -> str | None:
@@ -54,6 +55,7 @@ def command(source: str, target: str) -> list[str]:
         *words[1:],
         *shlex.split(sysconfig.get_config_var("CCSHARED") or ""),
         *OPTIONS,
+        *STRICT,
         *shlex.split(os.environ.get("CFLAGS", "")),
         f"-I{sysconfig.get_path('include')}",
         *link,

@@ -318,6 +318,18 @@ def bool_call(f: FunctionCode, node: ast.Call) -> Value | None:
     return result
 
 
+def in_tail(function: str) -> Intrinsic:
+    """A call of an unknown function in tail position: the caller has to know who called it (values/functions.py)."""
+
+    def write(f: FunctionCode, node: ast.Call) -> Value | None:
+        values = operands(f, node.args)
+        own = Value(f.module.runtime_object("sema_runtime.values.functions", function), "o")
+        is_tail = Value("TRUTH(sema_in_tail(S, &F))", "o")
+        return called(f, node, own, [is_tail, *values])
+
+    return write
+
+
 INTRINSICS: dict[str, Intrinsic] = {
     "len": length,
     "type": type_of,
@@ -335,5 +347,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     LISTS + "rest": simple("sema_cdr({0}, {f})"),
     LISTS + "nth": simple("sema_nth({0}, {1}, {f})", count=2),
     "sema_runtime.lib.language.predicates.is_null": simple("sema_is_null({0}, {f})"),
+    VALUES + "functions.tail_call": in_tail("call_in_tail"),
+    VALUES + "functions.tail_apply": in_tail("apply_in_tail"),
     VALUES + "lookup.keyword_get": simple("sema_keyword_get({0}, {1}, {f})", count=2),
 }

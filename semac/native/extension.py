@@ -40,7 +40,8 @@ class ModuleCode(ModuleFacts):
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and self.may_be_native(node):
                 code = self.add(node, Scope(node, frozenset()), node.name, False)
-                code.param_reps[: len(node.args.args)] = param_reps.get(node.name) or ["o"] * len(node.args.args)
+                for at, rep in enumerate(param_reps.get(node.name, ())):
+                    code.param_reps[at] = "o" if code.scope.params[at] in code.scope.cells else rep
                 self.functions[node.name] = code
             elif not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 for part in outer_lambdas(node):
@@ -124,7 +125,8 @@ class ModuleCode(ModuleFacts):
     def statics(self, native: list[FunctionCode]) -> str:
         lines = ["static PyObject *GLOBALS;"]
         lines += [f"static PyObject *{found.c};" for found in self.globals.values()]
-        lines += [f"static PyObject *{c};" for c in [*self.constants.values(), *self.names.values(), *self.builtins.values()]]
+        tables = [self.constants, self.names, self.builtins, self.objects]
+        lines += [f"static PyObject *{c};" for table in tables for c in table.values()]  # type: ignore[attr-defined]
         lines += [f"static PyObject *K_{code.index}, *fo_{code.index};" for code in self.all]
         lines += [f"#define W_{code.index} {f'w_{code.index}' if is_native(code) else 'NULL'}" for code in self.all]
         return "\n".join(lines)
@@ -141,10 +143,11 @@ class ModuleCode(ModuleFacts):
             f"static PyMethodDef METHODS[] = {{\n{methods}SEMA_METHODS {{NULL, NULL, 0, NULL}}}};",
             "static PyObject **sema_slot_at(int index) { return SLOTS[index]; }",
             "static vectorcallfunc sema_wrapper_at(int index) { return WRAPPERS[index]; }",
-            "static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins) {",
+            "static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins, PyObject *objects) {",
         ]
-        for kind, table in (("values", self.constants), ("names", self.names), ("builtins", self.builtins)):
-            lines += [f"{c} = Py_NewRef(PyTuple_GET_ITEM({kind}, {at}));" for at, c in enumerate(table.values())]
+        tables = {"values": self.constants, "names": self.names, "builtins": self.builtins, "objects": self.objects}
+        for kind, table in tables.items():
+            lines += [f"{c} = Py_NewRef(PyTuple_GET_ITEM({kind}, {at}));" for at, c in enumerate(table.values())]  # type: ignore[attr-defined]
         lines.append(f"}}\nSEMA_MODULE({name})\n")
         return "\n".join(lines)
 

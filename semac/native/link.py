@@ -13,7 +13,6 @@ from typing import Any
 from semac.native.extension import ModuleCode
 from semac.native.function import FunctionCode
 from semac.native.sites import ADDED, Path, Twins, relative, site_rows
-from semac.native.values import NotNative
 
 RUNTIME = "sema_runtime.native"
 PREFIX = "__sema_native_"
@@ -158,9 +157,11 @@ class Plan:
                 for at, path in enumerate(paths[each.index])
                 if path
             ]
-            found += [(slots[f"K_{each.index}"], relative(paths[each.index][0], base)) for each in within(top, code)]
-            for plain in (each for each in code.all if each.is_inner and each.index not in paths and root(each) is top):
-                found.append((slots[f"K_{plain.index}"], relative(inner_path(plain, twins, base), base)))
+            inner = [each for each in code.all if root(each) is top]
+            twin_of = {each.index: twins.of(each.node, base) for each in inner}
+            found += [
+                (slots[f"K_{index}"], relative(twin.path, base)) for index, twin in twin_of.items() if twin is not None
+            ]
             needs = needed(top, code)
             rows.append(
                 (
@@ -174,7 +175,7 @@ class Plan:
                 )
             )
         values = tuple(value for _, value in code.constant_values)
-        self.value = (values, tuple(code.names), tuple(code.builtins), tuple(rows))
+        self.value = (values, tuple(code.names), tuple(code.builtins), tuple(code.objects), tuple(rows))
 
 
 def within(top: FunctionCode, code: ModuleCode) -> list[FunctionCode]:
@@ -186,10 +187,3 @@ def root(f: FunctionCode) -> FunctionCode:
     while f.outer is not None:
         f = f.outer
     return f
-
-
-def inner_path(f: FunctionCode, twins: Twins, base: Path) -> Path:
-    twin = twins.of(f.node, base)
-    if twin is None:
-        raise NotNative("its code is not found")
-    return twin.path

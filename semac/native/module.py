@@ -53,6 +53,10 @@ class Linked:
             put_plan(statement, plan.value)
 
     @property
+    def native_count(self) -> int:
+        return len(self.code.native)
+
+    @property
     def native(self) -> list[str]:
         return sorted(each.name for each in self.code.native if each.name)
 

@@ -50,6 +50,7 @@ class ModuleFacts:
         self.constant_values: list[tuple[str, Any]] = []
         self.names: dict[str, str] = {}
         self.builtins: dict[str, str] = {}
+        self.objects: dict[tuple[str, str], str] = {}  # of the runtime: (module, name)
         self.float_texts: dict[str, float] = {}
         for number, node in enumerate(ast.walk(tree)):
             node.number = number  # type: ignore[attr-defined]
@@ -75,6 +76,10 @@ class ModuleFacts:
     def constant_name(self, text: str) -> str:
         """The C variable of an interned string."""
         return self.names.setdefault(text, f"N_{len(self.names)}_{''.join(c if c.isascii() and c.isalnum() else '_' for c in text)}")
+
+    def runtime_object(self, module: str, name: str) -> str:
+        """The C variable of something that the runtime has, which the module need not import."""
+        return self.objects.setdefault((module, name), f"O{len(self.objects)}_{name}")
 
     def float_text(self, value: float) -> str:
         text = float_literal(value)

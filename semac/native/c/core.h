@@ -72,7 +72,7 @@ typedef struct {
     uint64_t threads[THREADS];
     char *limits[THREADS];
     vectorcallfunc plain_call;
-    PyObject *failed, *breathe, *stack_limit;
+    PyObject *failed, *breathe, *stack_limit, *trampolines;
 } sema_state;
 
 static sema_state *SH;

@@ -195,6 +195,10 @@ MAYBE void sema_set_cell(PyObject *cell, PyObject *value) {
 }
 
 MAYBE PyObject *sema_closure(PyObject *code, PyObject *globals, PyObject **cells, int count, vectorcallfunc native) {
+    if (code == NULL) { /* Python has left it out, as nothing gets here */
+        PyErr_SetString(PyExc_SystemError, "a function without code");
+        return NULL;
+    }
     PyObject *function = PyFunction_New(code, globals);
     if (function == NULL) return NULL;
     if (count) {
@@ -204,6 +208,22 @@ MAYBE PyObject *sema_closure(PyObject *code, PyObject *globals, PyObject **cells
     }
     if (function != NULL && native != NULL) sema_take_over(function, native);
     return function;
+}
+
+/* Whether a function was called by one that goes on with a call which it gets back (values/functions.py). */
+MAYBE int sema_in_tail(sema_seg *s, sema_frame *frame) {
+#ifdef HAS_FRAMES
+    if (frame->up != NULL || s->token == NULL) return 0;
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *code = ((struct _PyInterpreterFrame *)s->token)->f_executable;
+#else
+    PyObject *code = (PyObject *)((struct _PyInterpreterFrame *)s->token)->f_code;
+#endif
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(SH->trampolines); i++) {
+        if (PyTuple_GET_ITEM(SH->trampolines, i) == code) return 1;
+    }
+#endif
+    return 0;
 }
 
 /* Errors */
@@ -244,20 +264,20 @@ COLD static void sema_handled(PyObject *saved) {
 
 static PyObject **sema_slot_at(int index);
 static vectorcallfunc sema_wrapper_at(int index);
-static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins);
+static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins, PyObject *objects);
 
 /* begin(shared or None, globals, constants, names, builtins, (List, Map, ...), (failed, breathe, stack_limit)) */
 static PyObject *sema_begin(PyObject *module, PyObject *args) {
-    PyObject *values, *names, *builtins, *shared, *failed, *breathe, *stack_limit;
-    if (!PyArg_ParseTuple(args, "OO!O!O!O!(OOOOOO)(OOO)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
-                          &PyTuple_Type, &names, &PyTuple_Type, &builtins, &T_List, &T_Map, &T_HashMap, &T_Array,
-                          &O_EMPTY, &O_CHARS, &failed, &breathe, &stack_limit)) return NULL;
-    PyObject *kept[] = {GLOBALS, T_List, T_Map, T_HashMap, T_Array, O_EMPTY, O_CHARS, failed, breathe, stack_limit};
+    PyObject *values, *names, *builtins, *objects, *shared, *failed, *breathe, *stack_limit, *trampolines;
+    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!(OOOOOO)(OOOO!)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
+                          &PyTuple_Type, &names, &PyTuple_Type, &builtins, &PyTuple_Type, &objects, &T_List, &T_Map, &T_HashMap, &T_Array,
+                          &O_EMPTY, &O_CHARS, &failed, &breathe, &stack_limit, &PyTuple_Type, &trampolines)) return NULL;
+    PyObject *kept[] = {GLOBALS, T_List, T_Map, T_HashMap, T_Array, O_EMPTY, O_CHARS, failed, breathe, stack_limit, trampolines};
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) Py_INCREF(kept[i]);
     C_empty_str = PyUnicode_FromString("");
     C_empty_tuple = PyTuple_New(0);
     if (C_empty_str == NULL || C_empty_tuple == NULL) return NULL;
-    sema_constants(values, names, builtins);
+    sema_constants(values, names, builtins, objects);
     if (shared != Py_None) {
         SH = PyCapsule_GetPointer(shared, "sema");
         return SH == NULL ? NULL : Py_NewRef(shared);
@@ -268,6 +288,7 @@ static PyObject *sema_begin(PyObject *module, PyObject *args) {
     SH->failed = failed;
     SH->breathe = breathe;
     SH->stack_limit = stack_limit;
+    SH->trampolines = trampolines;
     return PyCapsule_New(SH, "sema", NULL);
 }
 
