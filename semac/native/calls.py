@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from semac.native.expressions import expr, obj, operands, truth
-from semac.native.function import FunctionCode
+from semac.native.function import FunctionCode, failure
+from semac.native.iteration import comprehension, decided
 from semac.native.values import C_TYPES, NOTHING, NotNative, Unknown, Value, placed
 
 Intrinsic = Callable[[FunctionCode, ast.Call], "Value | None"]
@@ -164,8 +165,6 @@ def tested_call(f: FunctionCode, node: ast.Call, target: FunctionCode, values: l
     boxed_args = [f.as_object(Value(value.c, value.rep, kind=value.kind), node) for value in values]
     answer = called(f, node, f.module.runtime_value(f, str(target.name)), boxed_args)
     f.emit(f"{result} = {answer_as(f, answer, rep, node)}; }}")
-    from semac.native.function import failure
-
     f.fail_if(failure(rep, result), node)
     value = Value(result, rep, rep in "oid")
     if value.is_owned:
@@ -330,11 +329,45 @@ def in_tail(function: str) -> Intrinsic:
     return write
 
 
+def over_generator(decides: bool | None) -> Intrinsic:
+    """`any(... for ...)` and `all`, and functions that take all items of a generator anyway, as those of a list."""
+
+    def write(f: FunctionCode, node: ast.Call) -> Value | None:
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
+            return None
+        if decides is not None:
+            return decided(f, node.args[0], decides)
+        items = comprehension(f, node.args[0])
+        return called(f, node, f.module.global_value(f, node.func), [items])  # type: ignore[arg-type]
+
+    return write
+
+
+def is_instance(f: FunctionCode, node: ast.Call) -> Value | None:
+    """`isinstance(x, type)`"""
+    if len(node.args) != 2:
+        return None
+    value, kind = operands(f, node.args)
+    f.at(node)
+    if kind.kind == "type":
+        c = f"sema_is_instance({value.c}, {kind.c})"
+    else:
+        c = f"PyObject_IsInstance({value.c}, {kind.c})"
+    result = f.checked("b", c, node)
+    f.drop_below(kind)
+    f.drop_below(value)
+    return result
+
+
 INTRINSICS: dict[str, Intrinsic] = {
     "len": length,
     "type": type_of,
     "float": as_float_call,
     "bool": bool_call,
+    "isinstance": is_instance,
+    "any": over_generator(True),
+    "all": over_generator(False),
+    **{name: over_generator(None) for name in ("sum", "tuple", "list", "set", "frozenset", "dict", "max", "min", "sorted")},
     "math.sqrt": square_root,
     VALUES + "lists.List": given_away("sema_list_take({})", "List"),
     VALUES + "maps.Map": given_away("sema_map_take(T_Map, {})", "Map"),

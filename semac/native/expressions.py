@@ -206,16 +206,29 @@ def starred(f: FunctionCode, node: ast.Tuple | ast.List, kind: str) -> Value:
 
 
 def dict_(f: FunctionCode, node: ast.Dict) -> Value:
-    if any(key is None for key in node.keys):
-        raise NotNative("a dict made of another")
     made = f.checked("o", "PyDict_New()", node, "dict")
     for key, value in zip(node.keys, node.values, strict=True):
-        assert key is not None
+        if key is None:
+            other = obj(f, value)
+            f.at(node)
+            f.fail_if(f"PyDict_Update({made.c}, {other.c}) < 0", node)
+            f.drop_below(other)
+            continue
         one, other = operands(f, [key, value])
         f.at(node)
         f.fail_if(f"PyDict_SetItem({made.c}, {one.c}, {other.c}) < 0", node)
         f.drop_below(other)
         f.drop_below(one)
+    return made
+
+
+def set_(f: FunctionCode, node: ast.Set) -> Value:
+    made = f.checked("o", "PySet_New(NULL)", node, "set")
+    for item in node.elts:
+        value = obj(f, item)
+        f.at(node)
+        f.fail_if(f"PySet_Add({made.c}, {value.c}) < 0", node)
+        f.drop_below(value)
     return made
 
 
@@ -226,16 +239,7 @@ def joined(f: FunctionCode, node: ast.JoinedStr) -> Value:
             parts.append(constant_value(f, part.value))
             continue
         assert isinstance(part, ast.FormattedValue)
-        if part.conversion != -1 or part.format_spec is not None:
-            raise NotNative("a format")
-        value = obj(f, part.value)
-        if value.kind == "str":
-            parts.append(f.kept(value))
-            continue
-        f.at(part)
-        text = f.checked("o", f"sema_format({value.c})", part, "str")
-        f.drop_below(value)
-        parts.append(text)
+        parts.append(formatted(f, part))
     if len(parts) == 1:
         return parts[0]
     array = f.fresh("parts")
@@ -244,6 +248,29 @@ def joined(f: FunctionCode, node: ast.JoinedStr) -> Value:
     for part in reversed(parts):
         f.drop_below(part)
     return result
+
+
+def formatted(f: FunctionCode, part: ast.FormattedValue) -> Value:
+    value = obj(f, part.value)
+    if part.conversion == -1 and part.format_spec is None:
+        if value.kind == "str":
+            return f.kept(value)
+        f.at(part)
+        text = f.checked("o", f"sema_format({value.c})", part, "str")
+        f.drop_below(value)
+        return text
+    if part.conversion != -1:
+        convert = {ord("r"): "PyObject_Repr", ord("s"): "PyObject_Str", ord("a"): "PyObject_ASCII"}[part.conversion]
+        f.at(part)
+        text = f.checked("o", f"{convert}({value.c})", part, "str")
+        f.drop_below(value)
+        value = text
+    spec = obj(f, part.format_spec) if part.format_spec is not None else Value("NULL", "o")
+    f.at(part)
+    text = f.checked("o", f"PyObject_Format({value.c}, {spec.c})", part, "str")
+    f.drop_below(spec)
+    f.drop_below(value)
+    return text
 
 
 # Choices
@@ -423,6 +450,7 @@ EXPRESSIONS: dict[type, Handler] = {
     ast.Tuple: tuple_,
     ast.List: list_,
     ast.Dict: dict_,
+    ast.Set: set_,
     ast.JoinedStr: joined,
     ast.IfExp: choice,
     ast.BoolOp: logic,

@@ -31,16 +31,21 @@ class Variable:
 
 
 class Around:
-    """What statements stand in. kind: "loop", "try" (errors go to `label`), "handler" (an error is being handled).
+    """What statements stand in. kind: "loop", "try" (errors go to `label`), "handler" (an error is being handled; saved:
+    what was handled before), "finally" and "with" (done on the way out; saved: the method `__exit__`).
     depth: how many temporaries live when it begins."""
 
-    __slots__ = ("depth", "exits", "kind", "label", "saved", "used")
+    __slots__ = ("body", "depth", "exits", "kind", "label", "node", "saved", "used")
 
-    def __init__(self, kind: str, label: str, depth: int, saved: str = "") -> None:
+    def __init__(
+        self, kind: str, label: str, depth: int, saved: str = "", body: Any = None, node: Any = None
+    ) -> None:
         self.kind = kind
         self.label = label
         self.depth = depth
         self.saved = saved
+        self.body = body  # of "finally"
+        self.node = node  # of "with"
         self.used: set[str] = set()
         self.exits: list[Flow] = []  # at each `break`
 

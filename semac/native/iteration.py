@@ -16,23 +16,23 @@ COUNTING = "sema_runtime.support.counting."
 def for_(f: FunctionCode, node: ast.For) -> None:
     from semac.native.statements import block
 
-    if node.orelse:
-        raise NotNative("a loop with else")
-    loop(f, node.target, node.iter, node, lambda: block(f, node.body))
-
-
-def loop(f: FunctionCode, target: ast.expr, source: ast.expr, node: ast.AST, body: Body) -> None:
-    """`for target in source: body`"""
-    run_loop(f, target, source, opened(f, source), node, body)
+    orelse = (lambda: block(f, node.orelse)) if node.orelse else None
+    run_loop(f, node.target, node.iter, opened(f, node.iter), lambda: block(f, node.body), orelse)
 
 
 def run_loop(
-    f: FunctionCode, target: ast.expr, source: ast.expr, over: list[Value], node: ast.AST, body: Body
+    f: FunctionCode,
+    target: ast.expr,
+    source: ast.expr,
+    over: list[Value],
+    body: Body,
+    orelse: Body | None = None,
 ) -> None:
-    """over: what `opened` gives."""
+    """`for target in source: body`. over: what `opened` gives."""
     f.loops = True
-    around = Around("loop", f.fresh("loop"), len(f.live) - sum(value.is_owned for value in over))
-    item = start_range(f, over, source, around) if len(over) == 3 else start_items(f, over[0], source, around)
+    around = Around("loop", f.fresh("loop"), 0)
+    last = "last" if orelse is not None else "end"
+    item = start_range(f, over, source, around, last) if len(over) == 3 else start_items(f, over[0], source, around, last)
     before = f.assigned
     f.emit("if (TICK(S)) {")
     f.emit(f"F.site = {f.site(source)}; {f.leave()} }}")
@@ -41,10 +41,19 @@ def run_loop(
     f.around.append(around)
     body()
     f.around.pop()
-    close(f, around)
+    if "next" in around.used:
+        f.emit(f"next_{around.label}: ;")
+    f.emit("}")
     f.assigned = before
+    if orelse is not None:
+        f.emit(f"last_{around.label}: ;")
+        orelse()
+    if "end" in around.used:
+        f.emit(f"end_{around.label}: ;")
     for exit_ in around.exits:
         f.assigned = meet(f.assigned, exit_)
+    held = f.live.pop()
+    f.emit(f"Py_XDECREF({held.c});" if held.rep == "o?" else f"Py_DECREF({held.c});")
 
 
 def opened(f: FunctionCode, source: ast.expr) -> list[Value]:
@@ -67,7 +76,7 @@ def range_bounds(f: FunctionCode, source: ast.expr) -> list[ast.expr] | None:
     return [*args, *([placed(ast.Constant(1), source)] if len(args) == 2 else [])]
 
 
-def start_range(f: FunctionCode, bounds: list[Value], source: ast.expr, around: Around) -> Value:
+def start_range(f: FunctionCode, bounds: list[Value], source: ast.expr, around: Around, last: str) -> Value:
     """Begins a loop over a range; gives the number."""
     name = f.declare(f.fresh("range"), "sema_range ")
     f.at(source)
@@ -82,13 +91,13 @@ def start_range(f: FunctionCode, bounds: list[Value], source: ast.expr, around: 
     item, more = f.declare(f.fresh("item"), "sint "), f.fresh("more")
     f.emit("for (;;) {")
     f.emit(f"int {more} = sema_range_next(&{name}, &{item});")
-    end_of_items(f, f"{more} <= 0", f"{more} < 0", source, around)
+    end_of_items(f, f"{more} <= 0", f"{more} < 0", source, around, last)
     owned = Value(item, "i", True)
     f.live.append(owned)
     return owned
 
 
-def start_items(f: FunctionCode, value: Value, source: ast.expr, around: Around) -> Value:
+def start_items(f: FunctionCode, value: Value, source: ast.expr, around: Around, last: str) -> Value:
     """Begins a loop over the items of a value; gives the item."""
     name = f.declare(f.fresh("iter"), "sema_iter ")
     f.at(source)
@@ -99,48 +108,30 @@ def start_items(f: FunctionCode, value: Value, source: ast.expr, around: Around)
     f.emit("for (;;) {")
     f.at(source)
     f.emit(f"PyObject *{item} = sema_iter_next(&{name});")
-    end_of_items(f, f"{item} == NULL", f"sema_iter_failed(&{name})", source, around)
+    end_of_items(f, f"{item} == NULL", f"sema_iter_failed(&{name})", source, around, last)
     owned = Value(item, "o", True)
     f.live.append(owned)
     return owned
 
 
-def end_of_items(f: FunctionCode, is_end: str, has_failed: str, source: ast.expr, around: Around) -> None:
-    around.used.add("end")
+def end_of_items(f: FunctionCode, is_end: str, has_failed: str, source: ast.expr, around: Around, last: str) -> None:
+    around.used.add(last)
     f.emit(f"if (UNLIKELY({is_end})) {{")
-    f.emit(f"if ({has_failed}) {{ F.site = {f.site(source)}; {f.leave()} }} goto end_{around.label}; }}")
+    f.emit(f"if ({has_failed}) {{ F.site = {f.site(source)}; {f.leave()} }} goto {last}_{around.label}; }}")
 
 
 def bind_target(f: FunctionCode, target: ast.expr, value: Value, node: ast.expr) -> None:
-    from semac.native.statements import to_name, unpack_value
+    from semac.native.statements import to_target
 
-    if isinstance(target, ast.Name):
-        to_name(f, target, value)
-        return
-    if isinstance(target, ast.Tuple) and all(isinstance(part, ast.Name) for part in target.elts):
-        names: list[ast.Name] = list(target.elts)  # type: ignore[arg-type]
-        held = f.as_object(value, node)
-        unpack_value(f, names, held, target)
-        f.drop_below(held)
-        return
-    raise NotNative("a pattern in a loop")
-
-
-def close(f: FunctionCode, around: Around) -> None:
-    """The end of the loop, where its iterator is given back."""
-    if "next" in around.used:
-        f.emit(f"next_{around.label}: ;")
-    f.emit("}")
-    f.emit(f"end_{around.label}: ;")
-    held = f.live.pop()
-    f.emit(f"Py_XDECREF({held.c});" if held.rep == "o?" else f"Py_DECREF({held.c});")
+    to_target(f, target, value)
 
 
 # Comprehensions
 
 
-def comprehension(f: FunctionCode, node: ast.ListComp | ast.DictComp | ast.SetComp) -> Value:
-    kind = {ast.ListComp: "list", ast.DictComp: "dict", ast.SetComp: "set"}[type(node)]
+def comprehension(f: FunctionCode, node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp) -> Value:
+    """The list, dict or set of a comprehension; the items of a generator as a list."""
+    kind = {ast.DictComp: "dict", ast.SetComp: "set"}.get(type(node), "list")
     new = {"list": "PyList_New(0)", "dict": "PyDict_New()", "set": "PySet_New(NULL)"}[kind]
     first = opened(f, node.generators[0].iter)
     made = f.checked("o", new, node, kind)
@@ -163,6 +154,38 @@ def comprehension(f: FunctionCode, node: ast.ListComp | ast.DictComp | ast.SetCo
 
     run(f, node, first, add)
     return made
+
+
+def decided(f: FunctionCode, node: ast.GeneratorExp, decides: bool) -> Value:
+    """`any(... for ...)`, or `all`, which ends at the first item of that truth."""
+    from semac.native.control import jump
+
+    first = opened(f, node.generators[0].iter)
+    result = f.declare(f.fresh("found"), "int ")
+    f.emit(f"{result} = {int(not decides)};")
+
+    def ask() -> None:
+        c = test(f, node.elt)
+        if c == str(int(not decides)):
+            return
+        if c != str(int(decides)):
+            f.emit(f"if ({c if decides else f'!({c})'}) {{")
+        before = f.assigned
+        f.emit(f"{result} = {int(decides)};")
+        jump_out(f, len(node.generators), jump)
+        f.assigned = before
+        if c != str(int(decides)):
+            f.emit("}")
+
+    run(f, node, first, ask)
+    return f.temp("b", result)
+
+
+def jump_out(f: FunctionCode, loops: int, jump: Callable[[FunctionCode, str], None]) -> None:
+    """Leaves so many loops of a comprehension."""
+    if loops > 1:
+        raise NotNative("a generator of several loops")
+    jump(f, "end")
 
 
 def run(
@@ -211,4 +234,4 @@ def nested(
         else:
             add()
 
-    run_loop(f, generator.target, generator.iter, over, node, each)
+    run_loop(f, generator.target, generator.iter, over, each)

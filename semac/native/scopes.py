@@ -35,6 +35,8 @@ class Scope:
                 (read if isinstance(part.ctx, ast.Load) else assigned).add(part.id)
             elif isinstance(part, ast.ExceptHandler) and part.name:
                 assigned.add(part.name)
+            elif isinstance(part, ast.ImportFrom | ast.Import):
+                assigned.update((alias.asname or alias.name).partition(".")[0] for alias in part.names)
             elif isinstance(part, ast.FunctionDef | ast.Lambda):
                 functions.append(part)
                 if isinstance(part, ast.FunctionDef):

@@ -8,10 +8,12 @@ from typing import Any
 
 from semac.native.arithmetic import arithmetic
 from semac.native.closures import closure
-from semac.native.expressions import expr, meet, obj, operands, test
-from semac.native.function import Around, FunctionCode, Variable, said
+from semac.native.control import BLOCK, break_, continue_, if_, return_, while_
+from semac.native.errors import forget, raise_, try_, with_
+from semac.native.expressions import expr, obj, operands, test
+from semac.native.function import FunctionCode
 from semac.native.iteration import for_
-from semac.native.values import COUNTED, DROP, NotNative, Unknown, Value, placed
+from semac.native.values import NotNative, Value, placed
 
 Handler = Callable[[FunctionCode, Any], None]
 
@@ -35,8 +37,12 @@ def statement(f: FunctionCode, node: ast.stmt) -> None:
 
 
 def assign(f: FunctionCode, node: ast.Assign) -> None:
-    if len(node.targets) != 1:
-        raise NotNative("an assignment to several places")
+    if len(node.targets) > 1:
+        value = expr(f, node.value)
+        for target in node.targets[:-1]:
+            to_target(f, target, f.temp(value.rep, copied(value), kind=value.kind))
+        to_target(f, node.targets[-1], value)
+        return
     target = node.targets[0]
     if isinstance(target, ast.Tuple):
         unpack(f, target, node.value)
@@ -48,6 +54,32 @@ def assign(f: FunctionCode, node: ast.Assign) -> None:
         to_attribute(f, target, node.value)
     else:
         raise NotNative("an assignment")
+
+
+def copied(value: Value) -> str:
+    """A reference more to a value."""
+    return {"o": "Py_NewRef({})", "i": "sint_keep({})", "d": "sdyn_keep({})"}.get(value.rep, "{}").format(value.c)
+
+
+def annotated(f: FunctionCode, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        assign(f, placed(ast.Assign([node.target], node.value), node))
+
+
+def to_target(f: FunctionCode, target: ast.expr, value: Value) -> None:
+    """Assigns a value, which is given away, to a name, an attribute, an item or several names."""
+    if isinstance(target, ast.Name):
+        to_name(f, target, value)
+    elif isinstance(target, ast.Attribute):
+        put_attribute(f, target, f.as_object(value, target), obj(f, target.value))
+    elif isinstance(target, ast.Subscript):
+        put_item(f, target, value, obj(f, target.value), expr(f, target.slice))
+    elif isinstance(target, ast.Tuple) and all(isinstance(part, ast.Name) for part in target.elts):
+        held = f.as_object(value, target)
+        unpack_value(f, list(target.elts), held, target)  # type: ignore[arg-type]
+        f.drop_below(held)
+    else:
+        raise NotNative("a pattern in an assignment")
 
 
 def to_name(f: FunctionCode, target: ast.Name, value: Value) -> None:
@@ -89,9 +121,14 @@ def unpack_value(f: FunctionCode, names: list[ast.Name], value: Value, target: a
 def to_item(f: FunctionCode, target: ast.Subscript, value_node: ast.expr) -> None:
     if isinstance(target.slice, ast.Slice):
         raise NotNative("an assignment to a slice")
-    nodes = [value_node, target.value, target.slice]
-    value, container, key = operands(f, nodes, as_objects=False)
-    value, container = f.as_object(value, target), f.as_object(container, target)
+    value, container, key = operands(f, [value_node, target.value, target.slice], as_objects=False)
+    put_item(f, target, value, f.as_object(container, target), key)
+
+
+def put_item(f: FunctionCode, target: ast.Subscript, value: Value, container: Value, key: Value) -> None:
+    value = f.as_object(value, target)
+    if key.rep == "d":
+        key = f.as_object(key, target)
     f.at(target)
     if key.rep == "i":
         f.fail_if(f"sema_set_item_sint({container.c}, {key.c}, {value.c}) < 0", target)
@@ -104,14 +141,17 @@ def to_item(f: FunctionCode, target: ast.Subscript, value_node: ast.expr) -> Non
 
 def to_attribute(f: FunctionCode, target: ast.Attribute, value_node: ast.expr) -> None:
     value, receiver = operands(f, [value_node, target.value])
+    put_attribute(f, target, value, receiver)
+
+
+def put_attribute(f: FunctionCode, target: ast.Attribute, value: Value, receiver: Value) -> None:
     name = f.module.constant_name(target.attr)
     places = f.module.slots_of(f, target.attr)
     f.at(target)
+    c = f"PyObject_SetAttr({receiver.c}, {name}, {value.c})"
     if places:
         type_, index = places[0]
         c = f"sema_set_slot({receiver.c}, {type_}, {index}, {name}, {value.c})"
-    else:
-        c = f"PyObject_SetAttr({receiver.c}, {name}, {value.c})"
     f.fail_if(f"{c} < 0", target)
     f.drop_below(receiver)
     f.drop_below(value)
@@ -120,26 +160,55 @@ def to_attribute(f: FunctionCode, target: ast.Attribute, value_node: ast.expr) -
 def augmented(f: FunctionCode, node: ast.AugAssign) -> None:
     """`x += y` of numbers; of lists and dicts it would change them in place."""
     if not isinstance(node.target, ast.Name):
-        raise NotNative("an assignment with an operator to a part")
+        augmented_part(f, node)
+        return
     left_node = placed(ast.Name(node.target.id, ast.Load()), node.target)
     left, right = operands(f, [left_node, node.value], as_objects=False)
-    if not {left.rep, right.rep} <= {"i", "f", "d"}:
-        a, b = f.as_object(left, node), f.as_object(right, node)
-        call = IN_PLACE.get(type(node.op))
-        if call is None:
-            raise NotNative("an operator")
-        f.at(node)
-        result = f.checked("d", f"sema_in_place({a.c}, {b.c}, {call})", node)
-        f.drop_below(b)
-        f.drop_below(a)
+    to_name(f, node.target, in_place(f, node, left, right))
+
+
+def in_place(f: FunctionCode, node: ast.AugAssign, left: Value, right: Value) -> Value:
+    if {left.rep, right.rep} <= {"i", "f", "d"}:
+        return arithmetic(f, node.op, left, right, node)  # type: ignore[arg-type]
+    call = IN_PLACE.get(type(node.op))
+    if call is None:
+        raise NotNative("an operator")
+    a, b = f.as_object(left, node), f.as_object(right, node)
+    f.at(node)
+    result = f.checked("d", f"sema_in_place({a.c}, {b.c}, {call})", node)
+    f.drop_below(b)
+    f.drop_below(a)
+    return result
+
+
+def augmented_part(f: FunctionCode, node: ast.AugAssign) -> None:
+    """`a.b += x` and `a[b] += x`"""
+    target = node.target
+    assert isinstance(target, ast.Attribute | ast.Subscript)
+    receiver = obj(f, target.value)
+    f.at(target)
+    if isinstance(target, ast.Attribute):
+        name = f.module.constant_name(target.attr)
+        old = f.checked("o", f"PyObject_GetAttr({receiver.c}, {name})", target)
+        result = f.as_object(in_place(f, node, old, expr(f, node.value)), node)
+        f.fail_if(f"PyObject_SetAttr({receiver.c}, {name}, {result.c}) < 0", target)
     else:
-        result = arithmetic(f, node.op, left, right, node)  # type: ignore[arg-type]
-    to_name(f, node.target, result)
+        if isinstance(target.slice, ast.Slice):
+            raise NotNative("an assignment to a slice")
+        key = obj(f, target.slice)
+        f.at(target)
+        old = f.checked("o", f"sema_item({receiver.c}, {key.c})", target)
+        result = f.as_object(in_place(f, node, old, expr(f, node.value)), node)
+        f.fail_if(f"sema_set_item({receiver.c}, {key.c}, {result.c}) < 0", target)
+        f.drop_below(key)
+    f.drop_below(result)
+    f.drop_below(receiver)
 
 
 IN_PLACE: dict[type, str] = {
     ast.Add: "PyNumber_InPlaceAdd", ast.Sub: "PyNumber_InPlaceSubtract", ast.Mult: "PyNumber_InPlaceMultiply",
-    ast.FloorDiv: "PyNumber_InPlaceFloorDivide", ast.Mod: "PyNumber_InPlaceRemainder", ast.Div: "PyNumber_InPlaceTrueDivide",
+    ast.BitOr: "PyNumber_InPlaceOr", ast.BitAnd: "PyNumber_InPlaceAnd", ast.LShift: "PyNumber_InPlaceLshift",
+    ast.RShift: "PyNumber_InPlaceRshift", ast.FloorDiv: "PyNumber_InPlaceFloorDivide", ast.Mod: "PyNumber_InPlaceRemainder", ast.Div: "PyNumber_InPlaceTrueDivide",
 }  # fmt: skip
 
 
@@ -152,188 +221,37 @@ def expression(f: FunctionCode, node: ast.Expr) -> None:
     f.drop_below(expr(f, node.value))
 
 
-# Control
-
-
-def return_(f: FunctionCode, node: ast.Return) -> None:
-    value = expr(f, node.value) if node.value is not None else Value("Py_None", "o", kind="none")
-    f.returns.add(said(value))
-    if not f.module.is_draft or f.result:
-        value = f.converted(value, f.result or value.rep, node)
-    f.emit(f"r = {f.take(value)};")
-    f.emit(leaving(f, 0, len(f.around)) + "goto done;")
-    f.assigned = None
-
-
-def leaving(f: FunctionCode, depth: int, arounds: int) -> str:
-    """What is given back on the way out of the innermost statements, so many of those around."""
-    text = "".join(DROP[value.rep].format(value.c) + "; " for value in reversed(f.live[depth:]))
-    for around in reversed(f.around[len(f.around) - arounds :]):
-        if around.kind == "handler":
-            text += f"sema_handled({around.saved}); "
-    return text
-
-
-def if_(f: FunctionCode, node: ast.If) -> None:
-    condition = tested(f, node.test)
-    on_true, on_false = f.branches
-    if condition in ("0", "1"):
-        f.assigned = on_true if condition == "1" else on_false
-        block(f, node.body if condition == "1" else node.orelse)
-        return
-    f.emit(f"if ({condition}) {{")
-    f.assigned = on_true
-    block(f, node.body)
-    after = f.assigned
-    f.assigned = on_false
-    if node.orelse:
-        f.emit("} else {")
-        block(f, node.orelse)
-    f.emit("}")
-    f.assigned = meet(after, f.assigned)
-
-
-def tested(f: FunctionCode, node: ast.expr) -> str:
-    """A test, of which a first round may not know enough."""
-    found = ["(0)"]
-    f.branches = f.assigned, f.assigned
-    f.guess(lambda: found.append(test(f, node)))
-    return found[-1]
-
-
-def while_(f: FunctionCode, node: ast.While) -> None:
-    if node.orelse:
-        raise NotNative("a loop with else")
-    f.loops = True
-    around = Around("loop", f.fresh("loop"), len(f.live))
-    f.emit("for (;;) {")
-    f.emit("if (TICK(S)) {")
-    f.emit(f"F.site = {f.site(node)}; {f.leave()} }}")
-    condition = tested(f, node.test)
-    on_true, on_false = f.branches
-    after: Any = None if condition == "1" else on_false
-    if condition != "1":
-        f.emit(f"if (!({condition})) goto end_{around.label};")
-        around.used.add("end")
-    f.assigned = on_true
-    f.around.append(around)
-    block(f, node.body)
-    f.around.pop()
-    close_loop(f, around)
-    for exit_ in around.exits:
-        after = meet(after, exit_)
-    f.assigned = after
-
-
-def close_loop(f: FunctionCode, around: Around) -> None:
-    if "next" in around.used:
-        f.emit(f"next_{around.label}: ;")
-    f.emit("}")
-    if "end" in around.used:
-        f.emit(f"end_{around.label}: ;")
-
-
-def break_(f: FunctionCode, node: ast.Break) -> None:
-    jump(f, "end")
-
-
-def continue_(f: FunctionCode, node: ast.Continue) -> None:
-    jump(f, "next")
-
-
-def jump(f: FunctionCode, where: str) -> None:
-    index = max(i for i, each in enumerate(f.around) if each.kind == "loop")
-    around = f.around[index]
-    around.used.add(where)
-    if where == "end":
-        around.exits.append(f.assigned)
-    f.emit(f"{leaving(f, around.depth, len(f.around) - index - 1)}goto {where}_{around.label};")
-    f.assigned = None
-
-
-# Errors
-
-
-def raise_(f: FunctionCode, node: ast.Raise) -> None:
-    if node.exc is None or node.cause is not None:
-        raise NotNative("raise")
-    value = obj(f, node.exc)
-    f.at(node)
-    f.emit(f"sema_raise({value.c});")
-    f.drop_below(value)
-    f.emit(f.leave())
-    f.assigned = None
-
-
-def try_(f: FunctionCode, node: ast.Try) -> None:
-    """`try: ... except Exception as error: ...`"""
-    if len(node.handlers) != 1 or node.orelse or node.finalbody:
-        raise NotNative("try with several parts")
-    (handler,) = node.handlers
-    kind = obj(f, handler.type) if handler.type is not None else Value("PyExc_BaseException", "o")
-    if kind.is_owned:
-        raise NotNative("a class of errors that is computed")
-    label = f.fresh("caught")
-    before = f.assigned
-    around = Around("try", label, len(f.live))
-    f.around.append(around)
-    f.emit("{")
-    block(f, node.body)
-    f.emit("}")
-    f.around.pop()
-    after = f.assigned
-    if "error" not in around.used:
-        return
-    f.emit(f"goto after_{label};")
-    f.emit(f"{label}: ;")
-    f.emit(f"if (!PyErr_ExceptionMatches({kind.c})) {{ {f.leave()} }}")
-    f.emit("TRACE();")
-    saved, error = f.fresh("saved"), f.fresh("error")
-    f.declare(saved, "PyObject *")
-    f.emit(f"{{ PyObject *{error} = sema_caught(&{saved});")
-    f.assigned = before if handler.name is None else (before or frozenset())
-    value = Value(error, "o", True)
-    f.live.append(value)
-    inside = Around("handler", label, len(f.live), saved)
-    f.around.append(inside)
-    variable = handled(f, handler, value)
-    block(f, handler.body)
-    f.around.pop()
-    if f.assigned is not None:
-        f.emit(f"sema_handled({saved});")
-        if variable is not None:
-            forget(f, variable)
-    f.emit("}")
-    f.emit(f"after_{label}: ;")
-    f.assigned = meet(after, f.assigned)
-
-
-def handled(f: FunctionCode, handler: ast.ExceptHandler, value: Value) -> Variable | None:
-    """Binds the error to the name of the handler, if it has one."""
-    if handler.name is None:
-        f.drop_below(value)
-        return None
-    variable = f.variable(handler.name)
-    if variable is None:
-        raise NotNative("an error that is a global")
-    f.store(variable, value, handler)
-    return variable
-
-
-def forget(f: FunctionCode, variable: Variable) -> None:
-    """`del variable`"""
-    if variable.where in ("cell", "free"):
-        f.emit(f"sema_set_cell({variable.c}, NULL);")
-    elif (variable.rep or "o") in COUNTED:
-        f.emit(f"Py_CLEAR({variable.c});")
-    if f.assigned is not None:
-        f.assigned -= {variable.c}
-
-
 def function(f: FunctionCode, node: ast.FunctionDef) -> None:
     if node.decorator_list:
         raise NotNative("a decorated function inside of another")
     to_name(f, placed(ast.Name(node.name, ast.Store()), node), closure(f, node))
+
+
+def delete(f: FunctionCode, node: ast.Delete) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name) and (variable := f.variable(target.id)) is not None:
+            forget(f, variable)
+        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+            container, key = operands(f, [target.value, target.slice])
+            f.at(target)
+            f.fail_if(f"PyObject_DelItem({container.c}, {key.c}) < 0", target)
+            f.drop_below(key)
+            f.drop_below(container)
+        else:
+            raise NotNative("del")
+
+
+def import_from(f: FunctionCode, node: ast.ImportFrom) -> None:
+    """`from module import name` inside of a function."""
+    if node.level or node.module is None:
+        raise NotNative("an import")
+    names = f.module.constant(tuple(alias.name for alias in node.names))
+    f.at(node)
+    module = f.checked("o", f"sema_import(GLOBALS, {f.module.constant_name(node.module)}, {names})", node)
+    for alias in node.names:
+        value = f.checked("o", f"sema_imported({module.c}, {f.module.constant_name(alias.name)})", node)
+        to_name(f, placed(ast.Name(alias.asname or alias.name, ast.Store()), node), value)
+    f.drop_below(module)
 
 
 def nothing(f: FunctionCode, node: ast.stmt) -> None:
@@ -352,8 +270,13 @@ STATEMENTS: dict[type, Handler] = {
     ast.Continue: continue_,
     ast.Raise: raise_,
     ast.Try: try_,
+    ast.With: with_,
+    ast.AnnAssign: annotated,
+    ast.Delete: delete,
+    ast.ImportFrom: import_from,
     ast.FunctionDef: function,
     ast.Global: nothing,
     ast.Nonlocal: nothing,
     ast.Pass: nothing,
 }
+BLOCK.append(block)

@@ -228,18 +228,66 @@ MAYBE int sema_in_tail(sema_seg *s, sema_frame *frame) {
 
 /* Errors */
 
-COLD static void sema_raise(PyObject *what) {
-    if (PyExceptionClass_Check(what)) {
-        PyObject *error = PyObject_CallNoArgs(what);
-        if (error == NULL) return;
-        if (PyExceptionInstance_Check(error)) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-        else PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
-        Py_DECREF(error);
-    } else if (PyExceptionInstance_Check(what)) {
-        PyErr_SetObject((PyObject *)Py_TYPE(what), what);
-    } else {
+COLD static void sema_raise(PyObject *what, PyObject *cause) {
+    PyObject *error = PyExceptionClass_Check(what) ? PyObject_CallNoArgs(what) : Py_NewRef(what);
+    if (error == NULL) return;
+    if (!PyExceptionInstance_Check(error)) {
         PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
+    } else {
+        if (cause != NULL) PyException_SetCause(error, cause == Py_None ? NULL : Py_NewRef(cause));
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     }
+    Py_DECREF(error);
+}
+
+/* Goes on with an error whose traceback is complete. error: given away. */
+COLD static void sema_go_on(PyObject *error) {
+    PyObject *kind = Py_NewRef((PyObject *)Py_TYPE(error));
+    PyErr_Restore(kind, error, PyException_GetTraceback(error));
+}
+
+COLD static void sema_raise_again(void) {
+    PyObject *error = PyErr_GetHandledException();
+    if (error == NULL || error == Py_None) PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
+    else sema_go_on(Py_NewRef(error));
+    Py_XDECREF(error);
+}
+
+MAYBE int sema_is_instance(PyObject *o, PyObject *type) {
+    return IS_A(o, type) ? 1 : PyObject_IsInstance(o, type);
+}
+
+/* `with` */
+MAYBE PyObject *sema_special(PyObject *o, PyObject *name) { return PyObject_GetAttr(o, name); }
+
+MAYBE int sema_exit(PyObject *exit) {
+    PyObject *r = sema_call3(exit, Py_None, Py_None, Py_None);
+    Py_XDECREF(r);
+    return r == NULL ? -1 : 0;
+}
+
+/* The same with the error that is handled: whether it is to be forgotten. */
+COLD static int sema_exit_error(PyObject *exit) {
+    PyObject *error = PyErr_GetHandledException(), *trace = PyException_GetTraceback(error);
+    PyObject *r = sema_call3(exit, (PyObject *)Py_TYPE(error), error, trace ? trace : Py_None);
+    int truth = r == NULL ? -1 : PyObject_IsTrue(r);
+    Py_XDECREF(r);
+    Py_XDECREF(trace);
+    Py_XDECREF(error);
+    return truth;
+}
+
+MAYBE PyObject *sema_import(PyObject *globals, PyObject *module, PyObject *names) {
+    return PyImport_ImportModuleLevelObject(module, globals, NULL, names, 0);
+}
+
+COLD static PyObject *sema_imported(PyObject *module, PyObject *name) {
+    PyObject *value = PyObject_GetAttr(module, name);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ImportError, "cannot import name %R from %R", name, module);
+    }
+    return value;
 }
 
 /* The error that is set, which counts as handled from here on; saved: what did before. */
