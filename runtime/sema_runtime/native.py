@@ -55,7 +55,7 @@ def load(name: str, path: str) -> Any:
 
 def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bind, Made]:
     """Loads an extension for a module; gives `bind` and `made`."""
-    values, names, builtins, objects, rows = plan
+    parts, *facts, rows = plan
     for row in rows:
         if row[6]:
             namespace[PREFIX + row[1]] = never
@@ -63,7 +63,9 @@ def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bi
     if extension is None:
         return nothing, unchanged
     _linked.add(name)
-    begin(extension, namespace, values, names, builtins, objects)
+    for part in parts:
+        link_part(*part)
+    begin(extension, namespace, *facts)
     places: dict[int, list[Row]] = {}
     for row in rows:
         places.setdefault(row[2], []).append(row)
@@ -80,6 +82,39 @@ def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bi
         return function
 
     return bind, made
+
+
+def link_part(module: str, name: str, path: str) -> None:
+    """Loads an extension for a module of the runtime, if that module is loaded and is the one it was made of."""
+    loaded = sys.modules.get(module)
+    if loaded is None or name in _linked:
+        return
+    extension = load(name, path)
+    if extension is None:
+        return
+    _linked.add(name)
+    import marshal
+
+    (_, *facts, rows), stamp = marshal.loads(extension.sema_plan())
+    state = os.stat(str(loaded.__file__))
+    if (state.st_size, state.st_mtime_ns) != stamp:
+        return
+    namespace = loaded.__dict__
+    begin(extension, namespace, *facts)
+    for row in rows:
+        function = function_of(namespace, row[1])
+        if type(function) is FUNCTION and function.__code__.co_firstlineno == row[2]:
+            filled(extension, namespace, row, function)
+
+
+def function_of(namespace: dict[str, Any], name: str) -> Any:
+    """The function of a name; of `Class.name` the one below what stands in the class."""
+    owner, _, method = name.partition(".")
+    found = namespace.get(owner)
+    if method:
+        found = getattr(found, "__dict__", {}).get(method)
+        found = getattr(found, "fget", None) or getattr(found, "__func__", found)
+    return found
 
 
 def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any, objects: Any) -> None:

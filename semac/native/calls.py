@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from semac.native.entries import default_of
 from semac.native.expressions import expr, obj, operands, truth
 from semac.native.function import FunctionCode, failure
 from semac.native.iteration import comprehension, decided
@@ -75,8 +76,10 @@ def known_call(f: FunctionCode, node: ast.Call, name: str) -> Value | None:
         found = f.module.runtime_value(f, name)
         return f.checked("o", f"sema_new({found.c})", node, name)
     target = f.module.functions.get(name)
-    if target is not None and len(node.args) == len(target.param_reps) and target.scope.rest is None:
-        return native_call(f, node, target)
+    if target is not None and target.scope.rest is None:
+        defaults = len(target.node.args.defaults)
+        if len(target.param_reps) - defaults <= len(node.args) <= len(target.param_reps):
+            return native_call(f, node, target)
     return None
 
 
@@ -85,6 +88,7 @@ def native_call(f: FunctionCode, node: ast.Call, target: FunctionCode) -> Value:
     if not target.result and not f.module.is_certain:
         raise Unknown
     values = operands(f, node.args, as_objects=False)
+    values += [Value(default_of(target, at), "o") for at in range(len(values), len(target.param_reps))]
     tests: list[str] = []
     narrowed: list[tuple[Value, str]] = []
     for value, rep in zip(values, target.param_reps, strict=True):
@@ -162,7 +166,7 @@ def tested_call(f: FunctionCode, node: ast.Call, target: FunctionCode, values: l
     for drop in reversed(drops):
         f.drop_below(drop)
     f.emit("} else {")
-    boxed_args = [f.as_object(Value(value.c, value.rep, kind=value.kind), node) for value in values]
+    boxed_args = [f.as_object(Value(value.c, value.rep, kind=value.kind), node) for value in values[: len(node.args)]]
     answer = called(f, node, f.module.runtime_value(f, str(target.name)), boxed_args)
     f.emit(f"{result} = {answer_as(f, answer, rep, node)}; }}")
     f.fail_if(failure(rep, result), node)
@@ -185,7 +189,7 @@ def answer_as(f: FunctionCode, answer: Value, rep: str, node: ast.expr) -> str:
 
 def general(f: FunctionCode, node: ast.Call, target: FunctionCode, values: list[Value]) -> Value:
     """A call with arguments that surely don't fit: by the Python function."""
-    args = [f.as_object(value, node) for value in values]
+    args = [f.as_object(value, node) for value in values[: len(node.args)]]
     return called(f, node, f.module.runtime_value(f, str(target.name)), args)
 
 
@@ -246,17 +250,19 @@ def simple(c: str, result: str = "o", kind: str = "", count: int = 1) -> Intrins
     return write
 
 
-def given_away(c: str, kind: str) -> Intrinsic:
-    """`List([...])`, `Map({...})`: an object that takes over the one it is made of."""
+def given_away(c: str, kinds: tuple[str, ...], otherwise: str, kind: str) -> Intrinsic:
+    """`List([...])`, `Map({...})`: an object that takes over the one it is made of, where that is of one of the kinds."""
 
     def write(f: FunctionCode, node: ast.Call) -> Value | None:
         if len(node.args) != 1:
             return None
         value = obj(f, node.args[0])
-        if value.kind not in ("list", "tuple", "dict"):
-            return called(f, node, f.module.runtime_value(f, node.func.id), [value])  # type: ignore[attr-defined]
-        taken = f.take(value)
-        return f.checked("o", c.format(taken), node, kind)
+        if value.kind in kinds:
+            return f.checked("o", c.format(f.take(value)), node, kind)
+        f.at(node)
+        made = f.checked("o", otherwise.format(value.c), node, kind)
+        f.drop_below(value)
+        return made
 
     return write
 
@@ -369,9 +375,11 @@ INTRINSICS: dict[str, Intrinsic] = {
     "all": over_generator(False),
     **{name: over_generator(None) for name in ("sum", "tuple", "list", "set", "frozenset", "dict", "max", "min", "sorted")},
     "math.sqrt": square_root,
-    VALUES + "lists.List": given_away("sema_list_take({})", "List"),
-    VALUES + "maps.Map": given_away("sema_map_take(T_Map, {})", "Map"),
-    VALUES + "maps.HashMap": given_away("sema_map_take(T_HashMap, {})", "HashMap"),
+    VALUES + "lists.List": given_away("sema_list_take({})", ("list", "tuple"), "sema_list_of({})", "List"),
+    VALUES + "maps.Map": given_away("sema_map_take(T_Map, {})", ("dict",), "sema_map_of(T_Map, {})", "Map"),
+    VALUES + "maps.HashMap": given_away(
+        "sema_map_take(T_HashMap, {})", ("dict",), "sema_map_of(T_HashMap, {})", "HashMap"
+    ),
     VALUES + "lists.cons": simple("sema_cons({0}, {1}, {f})", kind="", count=2),
     LISTS + "cons": simple("sema_cons({0}, {1}, {f})", kind="", count=2),
     LISTS + "car": simple("sema_car({0}, {f})"),

@@ -13,8 +13,16 @@ BOXED = {"o": "{}", "i": "sint_boxed({})", "f": "float_boxed({})", "b": "truth_b
 def body(f: FunctionCode, otherwise: str, count: str) -> list[str]:
     """From an array `args` to the result. otherwise: a statement for arguments that don't fit."""
     reps = f.param_reps[: len(f.scope.params)]
-    tests = [TESTS[rep].format(f"args[{at}]") for at, rep in enumerate(reps) if rep in TESTS]
+    least = len(reps) - len(f.node.args.defaults)
     lines = []
+    given = []
+    for at in range(len(reps)):
+        if at < least:
+            given.append(f"args[{at}]")
+        else:
+            lines.append(f"PyObject *p{at} = {count} > {at} ? args[{at}] : {default_of(f, at)};")
+            given.append(f"p{at}")
+    tests = [TESTS[rep].format(given[at]) for at, rep in enumerate(reps) if rep in TESTS]
     if tests:
         lines.append(f"if (UNLIKELY(!({' && '.join(tests)}))) {otherwise}")
     passed = ["S", *(["self"] if f.is_inner else [])]
@@ -22,13 +30,13 @@ def body(f: FunctionCode, otherwise: str, count: str) -> list[str]:
     lines.append("sema_seg *S = sema_enter();")
     for at, rep in enumerate(reps):
         if rep == "i":
-            lines.append(f"sint i{at} = {UNBOXED[rep].format(f'args[{at}]')};")
+            lines.append(f"sint i{at} = {UNBOXED[rep].format(given[at])};")
             drops.append(DROP[rep].format(f"i{at}") + ";")
             passed.append(f"i{at}")
         else:
-            passed.append(UNBOXED[rep].format(f"args[{at}]"))
+            passed.append(UNBOXED[rep].format(given[at]))
     if f.scope.rest is not None:
-        lines.append(f"PyObject *rest = sema_tuple(args + {len(reps)}, {count} - {len(reps)});")
+        lines.append(f"PyObject *rest = sema_tuple(args + {len(reps)}, (Py_ssize_t){count} - {len(reps)});")
         lines.append("if (rest == NULL) { sema_leave(S); return NULL; }")
         drops.append("Py_DECREF(rest);")
         passed.append("rest")
@@ -40,25 +48,33 @@ def body(f: FunctionCode, otherwise: str, count: str) -> list[str]:
     return lines
 
 
+def default_of(f: FunctionCode, at: int) -> str:
+    """The default of a parameter, as the Python function has it."""
+    first = len(f.scope.params) - len(f.node.args.defaults)
+    return f"sema_default(fo_{f.index}, {at - first})"
+
+
+def misfit(f: FunctionCode, count: str) -> str:
+    """The condition under which a number of arguments is wrong."""
+    most = len(f.scope.params)
+    least = most - len(f.node.args.defaults)
+    if f.scope.rest is not None:
+        return f"{count} < {least}"
+    return f"{count} != {most}" if least == most else f"{count} < {least} || {count} > {most}"
+
+
 def wrapper_text(f: FunctionCode) -> str:
     """The call of the Python function from C."""
-    count = len(f.scope.params)
-    has_rest = f.scope.rest is not None
-    misfit = f"PyVectorcall_NARGS(flags) {'<' if has_rest else '!='} {count}"
+    count = "PyVectorcall_NARGS(flags)"
+    otherwise = "return SH->plain_call(self, args, flags, names);"
     lines = [f"static PyObject *w_{f.index}(PyObject *self, PyObject *const *args, size_t flags, PyObject *names) {{"]
-    lines.append(f"if (UNLIKELY(names != NULL || {misfit})) return SH->plain_call(self, args, flags, names);")
-    lines += body(f, "return SH->plain_call(self, args, flags, names);", "PyVectorcall_NARGS(flags)")
-    return "\n".join([*lines, "}"])
-
-
-inner_wrapper = wrapper_text
+    lines.append(f"if (UNLIKELY(names != NULL || {misfit(f, count)})) {otherwise}")
+    return "\n".join([*lines, *body(f, otherwise, count), "}"])
 
 
 def entry_text(f: FunctionCode) -> str:
     """The call at the head of the Python code, which answers `failed` where that is to run."""
-    count = len(f.scope.params)
-    rest = f.scope.rest is not None
+    otherwise = "return Py_NewRef(SH->failed);"
     lines = [f"static PyObject *e_{f.index}(PyObject *self, PyObject *const *args, Py_ssize_t count) {{"]
-    lines.append(f"if (UNLIKELY(count {'<' if rest else '!='} {count} || sema_stack_is_short())) return Py_NewRef(SH->failed);")
-    lines += body(f, "return Py_NewRef(SH->failed);", "count")
-    return "\n".join([*lines, "}"])
+    lines.append(f"if (UNLIKELY({misfit(f, 'count')} || sema_stack_is_short())) {otherwise}")
+    return "\n".join([*lines, *body(f, otherwise, "count"), "}"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from semac.native.arithmetic import arithmetic, guarded, negated
-from semac.native.function import FunctionCode
+from semac.native.function import FunctionCode, is_name
 from semac.native.values import C_TYPES, COUNTED, NotNative, Unknown, Value, join, placed
 
 Handler = Callable[[FunctionCode, Any], Value]
@@ -153,11 +153,19 @@ CHARS = "sema_runtime.values.atoms.CHARS"
 def sliced(f: FunctionCode, node: ast.Subscript) -> Value:
     part = node.slice
     assert isinstance(part, ast.Slice)
+    if part.lower is None and part.upper is None and part.step is not None and ast.unparse(part.step) == "-1":
+        value = obj(f, node.value)
+        f.at(node)
+        kind = value.kind if value.kind in ("list", "tuple", "str") else ""
+        result = f.checked("o", f"sema_backwards({value.c})", node, kind)
+        f.drop_below(value)
+        return result
     ends = [end if end is not None else ast.Constant(None) for end in (part.lower, part.upper, part.step)]
     value, *bounds = operands(f, [node.value, *ends])
     made = f.checked("o", f"PySlice_New({', '.join(bound.c for bound in bounds)})", node)
     f.at(node)
-    result = f.checked("o", f"sema_slice({value.c}, {made.c})", node)
+    kind = value.kind if value.kind in ("list", "tuple", "str") else ""
+    result = f.checked("o", f"sema_slice({value.c}, {made.c})", node, kind)
     for each in (made, *bounds, value):
         f.drop_below(each)
     return result
@@ -277,13 +285,65 @@ def formatted(f: FunctionCode, part: ast.FormattedValue) -> Value:
 
 
 def choice(f: FunctionCode, node: ast.IfExp) -> Value:
-    known = guarded(f, node)
+    known = guarded(f, node) or accessor(f, node)
     if known is not None:
         return known
     condition = test(f, node.test)
     if condition in ("0", "1"):
         return expr(f, node.body if condition == "1" else node.orelse)
     return merged(f, condition, lambda: expr(f, node.body), lambda: expr(f, node.orelse), node)
+
+
+def accessor(f: FunctionCode, node: ast.IfExp) -> Value | None:
+    """`xs.car if type(xs) is List else car(xs)` and the like: what the function does natively anyway."""
+    call = inlined_call(f, node)
+    return None if call is None else expr(f, call)
+
+
+def inlined_call(f: FunctionCode, node: ast.IfExp) -> ast.Call | None:
+    """The call of which a choice is the inlined form; writes what its tests assign, which have no other effects."""
+    call = node.orelse
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords or not call.args:
+        return None
+    shape = INLINED.get(f.module.runtime_path(f, call.func.id) or "")
+    assigned = guard(node.test)
+    if shape is None or not isinstance(call.args[0], ast.Name) or assigned is None:
+        return None
+    if ast.unparse(node.body) != shape(*map(ast.unparse, call.args)):
+        return None
+    for part in assigned:
+        named(f, part)
+    return call
+
+
+def guard(node: ast.expr) -> list[ast.NamedExpr] | None:
+    """What a test assigns that only asks for types, and whether something is nil; None for other tests."""
+    if isinstance(node, ast.BoolOp):
+        parts = [guard(value) for value in node.values]
+        if isinstance(node.op, ast.Or) or None in parts:
+            return None
+        return [each for part in parts if part is not None for each in part]
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return None
+    left, right = node.left, node.comparators[0]
+    if isinstance(node.ops[0], ast.Is) and isinstance(left, ast.Call) and is_name(left.func, "type"):
+        asked = left.args[0] if isinstance(right, ast.Name) else None
+    elif isinstance(left, ast.Attribute) and left.attr == "next" and isinstance(node.ops[0], ast.IsNot):
+        asked = left.value if isinstance(right, ast.Constant) and right.value is None else None
+    else:
+        return None
+    return [asked] if isinstance(asked, ast.NamedExpr) else [] if isinstance(asked, ast.Name) else None
+
+
+LISTS = "sema_runtime.lib.collections.lists."
+INLINED: dict[str, Callable[..., str]] = {
+    LISTS + "car": lambda xs: f"{xs}.car",
+    LISTS + "first": lambda xs: f"{xs}.car",
+    LISTS + "cdr": lambda xs: f"{xs}.next",
+    LISTS + "rest": lambda xs: f"{xs}.next",
+    "sema_runtime.lib.language.predicates.is_null": lambda xs: f"{xs}.empty",
+    "sema_runtime.values.lookup.keyword_get": lambda m, key: f"{m}.d.get({key})",
+}
 
 
 def merged(

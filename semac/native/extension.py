@@ -10,29 +10,34 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from semac.native.entries import entry_text, inner_wrapper, wrapper_text
+from semac.native.entries import entry_text, wrapper_text
 from semac.native.calls import call
 from semac.native.closures import closure
-from semac.native.expressions import EXPRESSIONS, expr
+from semac.native.expressions import EXPRESSIONS, constant_value, expr
 from semac.native.function import FunctionCode, said
 from semac.native.iteration import comprehension
-from semac.native.module_facts import ModuleFacts
+from semac.native.module_facts import CONSTANT, ModuleFacts
 from semac.native.scopes import Scope
 from semac.native.statements import block
 from semac.native.values import C_TYPES, COUNTED, DROP_MAYBE, NOTHING, NotNative, of_all
 
 EXPRESSIONS.update({ast.Call: call, ast.Lambda: closure, ast.ListComp: comprehension, ast.DictComp: comprehension,
                     ast.SetComp: comprehension})  # fmt: skip
+CONSTANT.append(constant_value)
 HEADERS = [Path(__file__).with_name("c") / name for name in ("core.h", "numbers.h", "data.h", "more.h")]
 MOST_ROUNDS = 60
+METHODS = {"property", "staticmethod", "classmethod"}
 
 
 class ModuleCode(ModuleFacts):
     """The native code of a module. param_reps: what the compiler knows of the parameters of functions of the top level,
-    as representations, by name."""
+    as representations, by name. is_python: whether people wrote the Python, with methods and decorators."""
 
-    def __init__(self, tree: ast.Module, is_open: bool, param_reps: dict[str, list[str]]) -> None:
+    def __init__(
+        self, tree: ast.Module, is_open: bool, param_reps: dict[str, list[str]], is_python: bool = False
+    ) -> None:
         super().__init__(tree, is_open)
+        self.is_python = is_python
         self.is_certain = False
         self.all: list[FunctionCode] = []
         self.inner: dict[ast.AST, FunctionCode] = {}
@@ -43,14 +48,17 @@ class ModuleCode(ModuleFacts):
                 for at, rep in enumerate(param_reps.get(node.name, ())):
                     code.param_reps[at] = "o" if code.scope.params[at] in code.scope.cells else rep
                 self.functions[node.name] = code
-            elif not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            elif isinstance(node, ast.ClassDef) and is_python and node.name in self.globals:
+                for method in node.body:
+                    if isinstance(method, ast.FunctionDef) and decorators(method) <= METHODS:
+                        self.add(method, Scope(method, frozenset()), f"{node.name}.{method.name}", False)
+            elif not isinstance(node, ast.FunctionDef | ast.ClassDef) and not is_python:
                 for part in outer_lambdas(node):
                     self.add(part, Scope(part, frozenset()), "", False)
         self.write()
 
     def may_be_native(self, node: ast.FunctionDef) -> bool:
-        plain = not node.decorator_list or [ast.unparse(each) for each in node.decorator_list] == ["constructor"]
-        return node.name in self.globals and plain
+        return node.name in self.globals and decorators(node) <= ({"builtin"} if self.is_python else {"constructor"})
 
     def add(self, node: ast.FunctionDef | ast.Lambda, scope: Scope, name: str, is_inner: bool) -> FunctionCode:
         code = FunctionCode(self, len(self.all), scope, node, name, is_inner)
@@ -99,7 +107,8 @@ class ModuleCode(ModuleFacts):
         code.why = why
         if code.name:
             self.reasons[code.name] = why
-            self.functions.pop(code.name, None)
+            if self.functions.get(code.name) is code:
+                del self.functions[code.name]
 
     @property
     def native(self) -> list[FunctionCode]:
@@ -108,18 +117,18 @@ class ModuleCode(ModuleFacts):
 
     # The text
 
-    def text(self, name: str, sites: dict[int, list[tuple[int, int, int, int]]]) -> str:
-        """sites: of each function by its index, what becomes `sema_site`s."""
+    def text(self, name: str, sites: dict[int, list[tuple[int, int, int, int]]], plan: bytes = b"") -> str:
+        """sites: of each function by its index, what becomes `sema_site`s. plan: what the extension keeps of its own."""
         native = self.native
         parts = [header.read_text(encoding="utf-8") for header in HEADERS]
         parts.append(self.statics(native))
         parts += [f"static {signature(code)};" for code in native]
         parts += [f"static PyObject *w_{code.index}(PyObject *, PyObject *const *, size_t, PyObject *);" for code in native]
         parts += [function_text(code, sites[code.index]) for code in native]
-        parts += [inner_wrapper(code) if code.is_inner else wrapper_text(code) for code in native]
-        entries = [code for code in native if code.name]
+        parts += [wrapper_text(code) for code in native]
+        entries = [code for code in native if code.name and not self.is_python]
         parts += [entry_text(code) for code in entries]
-        parts.append(self.tables(name, entries))
+        parts.append(self.tables(name, entries, plan))
         return "\n".join(parts)
 
     def statics(self, native: list[FunctionCode]) -> str:
@@ -131,7 +140,7 @@ class ModuleCode(ModuleFacts):
         lines += [f"#define W_{code.index} {f'w_{code.index}' if is_native(code) else 'NULL'}" for code in self.all]
         return "\n".join(lines)
 
-    def tables(self, name: str, entries: list[FunctionCode]) -> str:
+    def tables(self, name: str, entries: list[FunctionCode], plan: bytes) -> str:
         slots = "".join(f"&{slot}, " for slot in self.slots)
         wrappers = "".join(f"W_{code.index}, " for code in self.all)
         methods = "".join(
@@ -148,7 +157,8 @@ class ModuleCode(ModuleFacts):
         tables = {"values": self.constants, "names": self.names, "builtins": self.builtins, "objects": self.objects}
         for kind, table in tables.items():
             lines += [f"{c} = Py_NewRef(PyTuple_GET_ITEM({kind}, {at}));" for at, c in enumerate(table.values())]  # type: ignore[attr-defined]
-        lines.append(f"}}\nSEMA_MODULE({name})\n")
+        lines.append(f"}}\nstatic const unsigned char PLAN[] = {{{', '.join(map(str, plan)) or '0'}}};")
+        lines.append(f"static const Py_ssize_t PLAN_SIZE = {len(plan)};\nSEMA_MODULE({name})\n")
         return "\n".join(lines)
 
     @property
@@ -160,6 +170,11 @@ class ModuleCode(ModuleFacts):
         for code in self.native:
             found += [f"codes_{code.index}[{at}]" for at in range(len(code.comprehension_nodes) + 1)]
         return found
+
+
+def decorators(node: ast.FunctionDef) -> set[str]:
+    """The names of a function's decorators."""
+    return {ast.unparse(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
 
 
 def is_native(code: FunctionCode) -> bool:
@@ -186,8 +201,10 @@ def outer_lambdas(node: ast.AST) -> list[ast.Lambda]:
 def write_function(f: FunctionCode) -> None:
     """Writes the body."""
     node = f.node
-    if node.args.defaults or node.args.kwonlyargs or node.args.kwarg or node.args.posonlyargs:
-        raise NotNative("parameters with defaults or names")
+    if node.args.kwonlyargs or node.args.kwarg or node.args.posonlyargs or (node.args.defaults and f.is_inner):
+        raise NotNative("parameters with names or defaults")
+    if isinstance(node, ast.FunctionDef) and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node)):
+        raise NotNative("a generator")
     if isinstance(node, ast.Lambda):
         value = expr(f, node.body)
         f.returns.add(said(value))

@@ -95,7 +95,7 @@ def located(source: str, node: ast.stmt | None) -> list[ast.stmt]:
 
 def bound_at(f: FunctionCode, code: ModuleCode) -> int:
     """The place of the last definition that a function needs."""
-    return max(code.globals[name].place for name in [f.name, *needed(f, code)])
+    return max(code.globals[name].place for name in needed(f, code))
 
 
 def needed(f: FunctionCode, code: ModuleCode) -> list[str]:
@@ -110,7 +110,7 @@ def needed(f: FunctionCode, code: ModuleCode) -> list[str]:
         seen.add(each.index)
         names |= each.needs
         if each.name:
-            names.add(each.name)
+            names.add(each.name.partition(".")[0])
         todo += [other for other in code.all if other.c_name in each.called or (other.outer is each and not other.why)]
     return sorted(names)
 
@@ -137,9 +137,13 @@ def entered(code: ModuleCode) -> set[str]:
 
 
 class Plan:
-    """What binds the functions when the module runs, as a constant of its code, and the places for the extension."""
+    """What binds the functions when the module runs, as a constant of its code, and the places for the extension.
 
-    def __init__(self, code: ModuleCode, twins: Twins, entries: set[str]) -> None:
+    parts: the extensions of the runtime, as (module, name, file)."""
+
+    def __init__(
+        self, code: ModuleCode, twins: Twins, entries: set[str], parts: tuple[tuple[str, str, str], ...] = ()
+    ) -> None:
         slots = {c: at for at, c in enumerate(code.slots)}
         self.sites: dict[int, list[tuple[int, int, int, int]]] = {}
         paths: dict[int, list[Path]] = {}
@@ -167,7 +171,7 @@ class Plan:
                 (
                     top.index,
                     top.name,
-                    bound_at(top, code) if top.name else -1,
+                    first_line(top) if code.is_python else bound_at(top, code) if top.name else -1,
                     tuple((slots[code.globals[name].c], name) for name in needs),
                     tuple(found),
                     slots[f"fo_{top.index}"],
@@ -175,7 +179,13 @@ class Plan:
                 )
             )
         values = tuple(value for _, value in code.constant_values)
-        self.value = (values, tuple(code.names), tuple(code.builtins), tuple(code.objects), tuple(rows))
+        self.value = (parts, values, tuple(code.names), tuple(code.builtins), tuple(code.objects), tuple(rows))
+
+
+def first_line(f: FunctionCode) -> int:
+    """The line where the code of a function begins: that of its first decorator."""
+    decorators = f.node.decorator_list if isinstance(f.node, ast.FunctionDef) else []
+    return min(f.node.lineno, *(each.lineno for each in decorators)) if decorators else f.node.lineno
 
 
 def within(top: FunctionCode, code: ModuleCode) -> list[FunctionCode]:

@@ -20,6 +20,7 @@ from semac.ir.unit import Unit
 from semac.native.build import build
 from semac.native.extension import ModuleCode
 from semac.native.link import Plan, entered, insert_calls
+from semac.native.runtime_parts import parts
 from semac.native.sites import Twins
 from semac.pipeline import CompiledUnit, compile_source
 from semac.sources import decode
@@ -38,7 +39,9 @@ class Outcome:
 class Linked:
     """A unit whose tree is linked with an extension of that name and file; text: of the extension, in C."""
 
-    def __init__(self, unit: CompiledUnit, name: str, path: str) -> None:
+    def __init__(
+        self, unit: CompiledUnit, name: str, path: str, parts: tuple[tuple[str, str, str], ...] = ()
+    ) -> None:
         unit.tree = unshared(unit.tree)
         self.unit = unit
         self.name = name
@@ -48,7 +51,7 @@ class Linked:
             entries = entered(self.code)
             statement = insert_calls(unit.tree, self.code, entries, name, path)
             twins = Twins(unit.tree, unit.code)
-            plan = Plan(self.code, twins, entries)
+            plan = Plan(self.code, twins, entries, parts)
             self.text = self.code.text(name, plan.sites)
             put_plan(statement, plan.value)
 
@@ -111,13 +114,23 @@ def compile_natively(path: str) -> Outcome:
         raise SemaError(f"{path} {why}, and compiled code that is kept is all that runs natively")
     name = f"sema_native_{digest(source + compiler_hash()).hex()}"
     target = f"{extension_stem(kept['module'])}{name}{suffix()}"
-    linked = Linked(unit, name, target)
+    linked = Linked(unit, name, target, built_parts())
     if not linked.code.native:
         return Outcome([], linked.code.reasons, None)
     build(linked.text, name, target)
     for mode in kept:
         keep(unit, kept[mode], source, stamp if mode == "module" else None)
     return Outcome(linked.native, linked.code.reasons, target)
+
+
+def built_parts() -> tuple[tuple[str, str, str], ...]:
+    """The native modules of the runtime, built where they aren't yet."""
+    found = []
+    for part in parts():
+        if not part.is_built:
+            part.build()
+        found.append((part.module, part.name, part.path))
+    return tuple(found)
 
 
 def keep(unit: CompiledUnit, kept: str | None, source: bytes, stamp: tuple[int, ...] | None) -> None:

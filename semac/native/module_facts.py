@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 from semac.native.values import Value, float_literal
@@ -25,6 +26,14 @@ RUNTIME_TYPES = {
     "sema_runtime.values.lists.EMPTY": "O_EMPTY",
 }
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic.INT_OR_FLOAT"
+
+
+Constant = Callable[[FunctionCode, Any], Value]
+CONSTANT: list[Constant] = []  # what gives the value of a constant (`expressions.py`)
+
+
+def constant_value(f: FunctionCode, value: Any) -> Value:
+    return CONSTANT[0](f, value)
 
 
 class Global:
@@ -56,6 +65,13 @@ class ModuleFacts:
             node.number = number  # type: ignore[attr-defined]
         self.globals = {} if is_open else constant_globals(tree)
         self.defined = every_global(tree)
+        self.literals = {
+            name: statement.value.value
+            for statement in tree.body
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+            for name, _ in definitions(statement)
+            if name in self.globals
+        }
         self.classes = {
             statement.name: slots
             for statement in tree.body
@@ -109,6 +125,9 @@ class ModuleFacts:
     def global_value(self, f: FunctionCode, node: ast.Name) -> Value:
         name = node.id
         if name in self.globals:
+            if type(self.literals.get(name, self)) in (int, float, bool):
+                f.needs.add(name)
+                return constant_value(f, self.literals[name])
             return self.runtime_value(f, name)
         if self.is_builtin(f, name):
             if name in TYPE_OBJECTS:
@@ -150,8 +169,10 @@ def definitions(statement: ast.stmt) -> list[tuple[str, str]]:
     """The globals that a statement of the top level surely defines, and what is imported under each."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return [(statement.name, "")]
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
-        return [(statement.targets[0].id, "")]
+    if isinstance(statement, ast.Assign) and all(isinstance(target, ast.Name) for target in statement.targets):
+        return [(target.id, "") for target in statement.targets if isinstance(target, ast.Name)]
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
+        return [(statement.target.id, "")]
     if isinstance(statement, ast.ImportFrom) and not statement.level:
         is_known = statement.module in ("math", "builtins", "fractions") or (statement.module or "").startswith("sema_runtime.")
         return [

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from semac.native.arithmetic import COMPARISONS, as_float, finished, guarded_comparison
-from semac.native.expressions import assigns, expr, meet, negated_c, truth
+from semac.native.expressions import assigns, expr, inlined_call, meet, negated_c, obj, truth
 from semac.native.function import FunctionCode
 from semac.native.values import DROP, Value
 
@@ -34,6 +34,9 @@ def test(f: FunctionCode, node: ast.expr) -> str:
 
 
 def plain(f: FunctionCode, node: ast.expr) -> str:
+    emptiness = empty(f, node)
+    if emptiness is not None:
+        return emptiness
     value = expr(f, node)
     c = truth(f, value, node)
     if value.is_owned:
@@ -41,6 +44,24 @@ def plain(f: FunctionCode, node: ast.expr) -> str:
             c = f.temp("b", c).c
         f.drop_below(value)
     return c
+
+
+def empty(f: FunctionCode, node: ast.expr) -> str | None:
+    """`xs.empty` and `is_null(xs)`; None for another expression."""
+    if isinstance(node, ast.Attribute) and node.attr == "empty":
+        value = obj(f, node.value)
+        c = f"sema_is_empty({value.c}, {f.module.constant_name('empty')})"
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
+        if f.module.runtime_path(f, node.func.id) != "sema_runtime.lib.language.predicates.is_null":
+            return None
+        value = obj(f, node.args[0])
+        c = f"sema_null_truth({value.c}, {f.module.runtime_value(f, node.func.id).c})"
+    else:
+        return None
+    f.at(node)
+    result = f.checked("b", c, node)
+    f.drop_below(value)
+    return result.c
 
 
 def logic(f: FunctionCode, node: ast.BoolOp) -> str:
@@ -81,6 +102,9 @@ def logic(f: FunctionCode, node: ast.BoolOp) -> str:
 
 def choice(f: FunctionCode, node: ast.IfExp) -> str:
     known = guarded_comparison(f, node)
+    if known is None:
+        call = inlined_call(f, node)
+        known = plain(f, call) if call is not None else None
     if known is not None:
         f.branches = f.assigned, f.assigned
         return known

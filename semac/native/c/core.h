@@ -76,7 +76,7 @@ typedef struct {
 } sema_state;
 
 static sema_state *SH;
-static PyObject *C_empty_str, *C_empty_tuple;
+static PyObject *C_empty_str, *C_empty_tuple, *C_backwards;
 
 #define POLL_MASK 0x3fff
 

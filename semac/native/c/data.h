@@ -128,6 +128,27 @@ FAST PyObject *sema_map_take(PyObject *type, PyObject *d) {
     return m;
 }
 
+MAYBE PyObject *sema_map_of(PyObject *type, PyObject *d) {
+    return PyDict_CheckExact(d) ? sema_map_take(type, Py_NewRef(d)) : sema_call1(type, d);
+}
+
+/* `xs.empty` as a truth. */
+FAST int sema_is_empty(PyObject *xs, PyObject *name) {
+    if (LIKELY(IS_LIST(xs))) return SLOT(xs, LIST_EMPTY) == Py_True;
+    PyObject *value = PyObject_GetAttr(xs, name);
+    int truth = value == NULL ? -1 : sema_is_true(value);
+    Py_XDECREF(value);
+    return truth;
+}
+
+FAST int sema_null_truth(PyObject *xs, PyObject *f) {
+    if (LIKELY(IS_LIST(xs))) return SLOT(xs, LIST_EMPTY) == Py_True;
+    PyObject *value = sema_call1(f, xs);
+    int truth = value == NULL ? -1 : sema_is_true(value);
+    Py_XDECREF(value);
+    return truth;
+}
+
 /* `xs.flat or xs.items`, or one of them: the items of a list as a sequence. */
 FAST PyObject *sema_items(PyObject *xs, PyObject *name) {
     if (LIKELY(IS_LIST(xs))) {
@@ -140,6 +161,17 @@ FAST PyObject *sema_items(PyObject *xs, PyObject *name) {
 }
 
 /* Sequences and dicts of Python */
+
+/* `o[::-1]` */
+MAYBE PyObject *sema_backwards(PyObject *o) {
+    if (!PyList_CheckExact(o)) return PyObject_GetItem(o, C_backwards);
+    Py_ssize_t size = PyList_GET_SIZE(o);
+    PyObject *made = PyList_New(size);
+    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
+        PyList_SET_ITEM(made, i, Py_NewRef(PyList_GET_ITEM(o, size - 1 - i)));
+    }
+    return made;
+}
 
 FAST Py_ssize_t sema_len(PyObject *o) {
     if (LIKELY(PyList_CheckExact(o))) return PyList_GET_SIZE(o);

@@ -131,7 +131,7 @@ MAYBE int sema_range_dyn(sema_range *r, sdyn start, sdyn stop, sdyn step) {
 MAYBE int sema_push(PyObject *list, PyObject *item) { return PyList_Append(list, item); }
 
 MAYBE int sema_extend(PyObject *list, PyObject *items) {
-    PyObject *done = PyObject_CallMethod(list, "extend", "O", items);
+    PyObject *done = PyObject_CallMethod(list, "extend", "(O)", items);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -214,6 +214,9 @@ MAYBE PyObject *sema_closure(PyObject *code, PyObject *globals, PyObject **cells
 MAYBE int sema_in_tail(sema_seg *s, sema_frame *frame) {
 #ifdef HAS_FRAMES
     if (frame->up != NULL || s->token == NULL) return 0;
+    for (sema_seg *other = s->next; other; other = other->next) {
+        if (other->token == s->token) return 0; /* called by a native function that the other has called */
+    }
 #if PY_VERSION_HEX >= 0x030d0000
     PyObject *code = ((struct _PyInterpreterFrame *)s->token)->f_executable;
 #else
@@ -308,6 +311,10 @@ COLD static void sema_handled(PyObject *saved) {
     Py_XDECREF(saved);
 }
 
+MAYBE PyObject *sema_default(PyObject *function, int index) {
+    return PyTuple_GET_ITEM(((PyFunctionObject *)function)->func_defaults, index);
+}
+
 /* Binding */
 
 static PyObject **sema_slot_at(int index);
@@ -324,7 +331,9 @@ static PyObject *sema_begin(PyObject *module, PyObject *args) {
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) Py_INCREF(kept[i]);
     C_empty_str = PyUnicode_FromString("");
     C_empty_tuple = PyTuple_New(0);
-    if (C_empty_str == NULL || C_empty_tuple == NULL) return NULL;
+    PyObject *back = PyLong_FromLong(-1);
+    C_backwards = back == NULL ? NULL : PySlice_New(NULL, NULL, back);
+    if (C_empty_str == NULL || C_empty_tuple == NULL || C_backwards == NULL) return NULL;
     sema_constants(values, names, builtins, objects);
     if (shared != Py_None) {
         SH = PyCapsule_GetPointer(shared, "sema");
@@ -366,12 +375,19 @@ static PyObject *sema_calls(PyObject *module, PyObject *frame) {
     return PyList_New(0);
 }
 
+/* plan(): what an extension keeps of its own, for `marshal`. */
+static PyObject *sema_own_plan(PyObject *module, PyObject *none);
+
 #define SEMA_METHODS                                     \
+    {"sema_plan", sema_own_plan, METH_NOARGS, NULL},      \
     {"sema_begin", sema_begin, METH_VARARGS, NULL},      \
     {"sema_fill", sema_fill, METH_VARARGS, NULL},        \
     {"sema_take", sema_take, METH_VARARGS, NULL},        \
     {"sema_calls", sema_calls, METH_O, NULL},
 
 #define SEMA_MODULE(name)                                                                    \
+    static PyObject *sema_own_plan(PyObject *module, PyObject *none) {                       \
+        return PyBytes_FromStringAndSize((const char *)PLAN, PLAN_SIZE);                     \
+    }                                                                                        \
     static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, #name, NULL, -1, METHODS, NULL, NULL, NULL, NULL}; \
     PyMODINIT_FUNC PyInit_##name(void) { return PyModule_Create(&MODULE); }
