@@ -26,7 +26,8 @@ Entry = tuple[str, str, int, int, str, str, bool, str | tuple[str, ...], bool]
 RETURNS = {
     "int": "int", "float": "float", "rational": "number", "number": "number", "str": "string", "bool": "bool",
     "nil": "nil", "keyword": "keyword", "symbol": "symbol", "char": "char", "bytevector": "bytevector",
-    "list": "list", "vector": "vector", "seq": "list|vector", "map": "map", "hashmap": "hashmap", "dict": "map",
+    "list": "list", "flat": "list", "vector": "vector", "seq": "list|vector", "map": "map", "hashmap": "hashmap",
+    "dict": "map",
 }  # fmt: skip
 
 
@@ -84,7 +85,7 @@ def _word(part: TypeExpr) -> str:
     if not isinstance(part, Name):
         return "any"
     word = RETURNS.get(part.name, "any")
-    inner = _word(part.args[0]) if part.name in ("list", "vector") else "any"
+    inner = _word(part.args[0]) if part.name in ("list", "flat", "vector") else "any"
     return word if inner == "any" or "[" in inner or "|" in inner else f"{word}[{inner}]"
 
 

@@ -107,9 +107,9 @@ def section(entry: Entry) -> str:
 
 
 def markdown(text: str) -> str:
-    """A doc text as Markdown in which only code between backticks is markup."""
-    pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(piece if piece.startswith("`") else re.sub(r"([*_<\[])", r"\\\1", piece) for piece in pieces)
+    """A doc text as Markdown in which only code between backticks and links to pages are markup."""
+    pieces = re.split(r"(`[^`]*`|\[[^\]]+\]\([\w./#-]+\))", text)
+    return "".join(piece if at % 2 else re.sub(r"([*_<\[])", r"\\\1", piece) for at, piece in enumerate(pieces))
 
 
 def fenced(text: str, language: str) -> str:

@@ -1,6 +1,7 @@
 """Random programs of tasks and channels, for comparing the scheduler with the reference's.
 
-    python scripts/random_tasks.py SEED COUNT > tasks.jsonl      {"id","src"} a line
+    python scripts/random_tasks.py SEED COUNT > tasks.jsonl              {"id","src"} a line
+    python scripts/random_tasks.py SEED COUNT pipelines > tasks.jsonl    more of functions that tasks call
 
 Each starts a few tasks that send, receive, wait for each other, fail and are cancelled, and returns what they noted in
 which order. Waiting times are far apart, so that they settle the order.
@@ -138,9 +139,105 @@ class Programs:
         )
 
 
+PIPELINES = (
+    " (define (relay from to n) (let loop ((i 0)) (when (< i n) (let ((x (channel/recv from)))"
+    " (note (list :relay x)) (channel/send to x) (loop (+ i 1))))))"
+    " (define (pump from to) (let ((x (channel/recv from)))"
+    " (if (nil? x) (channel/close to) (begin (channel/send to x) (pump from to)))))"
+    " (define (ping a b n) (when (> n 0) (channel/send a n) (note (list :ping (channel/recv b))) (ping a b (- n 1))))"
+    " (define (pong a b n) (when (> n 0) (note (list :pong (channel/recv a))) (channel/send b (* 10 n))"
+    " (pong a b (- n 1))))"
+    " (define (source n capacity) (let ((out (channel/new capacity)))"
+    " (async (dotimes (i n) (channel/send out i)) (channel/close out)) out))"
+    " (define (items xs capacity) (let ((out (channel/new capacity)))"
+    " (async (for-each (fn (x) (channel/send out x)) xs) (note :all) (channel/close out)) out))"
+    " (define (stage f in capacity) (let ((out (channel/new capacity)))"
+    " (async (let loop ((x (channel/recv in))) (if (nil? x) (channel/close out)"
+    " (begin (channel/send out (f x)) (loop (channel/recv in)))))) out))"
+    " (define (keep f in capacity) (let ((out (channel/new capacity)))"
+    " (async (let loop () (let ((x (channel/recv in))) (cond ((nil? x) (channel/close out) (note :kept))"
+    " ((f x) (channel/send out x) (loop)) (else (loop)))))) out))"
+    " (define (take-from in n) (let loop ((n n) (xs '())) (if (= n 0) (reverse xs)"
+    " (let ((x (channel/recv in))) (if (nil? x) (reverse xs) (loop (- n 1) (cons x xs)))))))"
+)
+ENDING = " (list (reverse log) (channel/count c) (channel/closed? d))"
+
+
+class Pipelines(Programs):
+    """Makes programs of stages in a row, and of tasks whose work stands in functions."""
+
+    def program(self) -> str:
+        text = BEGINNING.format(self.pick("1", "2", "3"), self.pick("1", "5")) + PIPELINES
+        for number in range(self.random.choice([0, 1, 2, 3])):
+            text += f" (define t{number} (async {self.work(number)}))"
+        for _ in range(self.random.choice([1, 1, 2, 3])):
+            text += f" (try {self.main_step()} {CAUGHT})"
+        return text + ENDING
+
+    def work(self, number: int) -> str:
+        """What a task does: mostly by functions that wait."""
+        steps = [self.task_step(number, index) for index in range(self.random.choice([1, 1, 2, 3]))]
+        return " ".join(steps)
+
+    def task_step(self, number: int, index: int) -> str:
+        channels = self.pick("c d", "d c", "c c")
+        call = self.pick(
+            f"(relay {channels} {self.pick('1', '2', '3')})",
+            f"(pump {channels})",
+            f"(ping {channels} {self.pick('1', '2')})",
+            f"(pong {channels} {self.pick('1', '2')})",
+            f"(produce {self.pick('c', 'd')} :t{number}-{index})",
+            f"(note (take-from {self.pick('c', 'd')} {self.pick('1', '2')}))",
+            f"(note (take-from {self.pipeline()} {self.pick('1', '3', '9')}))",
+        )
+        return self.pick(
+            call,
+            f"(try {call} {CAUGHT})",
+            f"(note (list :{number} {call}))",
+            f"(dotimes (k 2) {call})",
+            f"(let loop ((k 0)) (if (< k 2) (begin {call} (loop (+ k 1))) (note k)))",
+            self.step(number, number, index),
+        )
+
+    def pipeline(self) -> str:
+        capacity = self.pick("1", "2", "4")
+        chain = self.pick(f"(source {self.pick('3', '6')} {capacity})", f"(items '(1 2 3 4) {capacity})")
+        for _ in range(self.random.choice([0, 1, 1, 2])):
+            function = self.pick(
+                "(fn (x) (* x 2))",
+                "(fn (x) (note x))",
+                "note",
+                '(fn (x) (if (= x 2) (error "two") x))',
+                "(fn (x) (channel/send d x) x)",
+                "(fn (x) (await (async (+ x 1))))",
+                "(fn (x) (async/sleep 20) x)",
+                "(fn (x) (channel/try-recv c) x)",
+                "(fn (x) (> x 1))",
+            )
+            chain = f"({self.pick('stage', 'stage', 'keep')} {function} {chain} {self.pick('1', '2')})"
+        return chain
+
+    def main_step(self) -> str:
+        task = self.random.randrange(3)
+        return self.pick(
+            f"(note (take-from {self.pipeline()} {self.pick('1', '2', '9')}))",
+            f"(note (take-from {self.pipeline()} {self.pick('2', '9')}))",
+            f"(pump {self.pipeline()} c)",
+            f"(relay {self.pipeline()} d 2)",
+            f"(note (foldl (fn (acc _) (cons (channel/recv c) acc)) '() (range {self.pick('1', '2')})))",
+            f"(note (async/cancel t{task}))",
+            f"(note (await t{task}))",
+            f"(note (async/with-timeout {self.pick('10', '200')} (fn () (relay c d 2))))",
+            "(channel/send c :main)",
+            "(channel/close c)",
+            "(async/run)",
+            "(note (channel/try-recv d))",
+        )
+
+
 def main() -> None:
     seed, count = int(sys.argv[1]), int(sys.argv[2])
-    programs = Programs(seed)
+    programs = (Pipelines if sys.argv[3:] == ["pipelines"] else Programs)(seed)
     for number in range(count):
         print(json.dumps({"id": f"tasks/{number}", "src": programs.program()}))
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION_FILE, CHANGELOG = "semac/__init__.py", "CHANGELOG.md"
-VERSION_LINE = re.compile(r'^__version__ = "(\d+)\.(\d+)\.(\d+)"$', re.MULTILINE)
+RUNTIME_FILE = "runtime/sema_runtime/__init__.py"  # has the same version
+VERSION_LINE = re.compile(r'^__version__ = "(\d+)\.(\d+)\.(\d+)"', re.MULTILINE)
 HEADING = "## [Unreleased]\n"
 PARTS = ("major", "minor", "patch")
 
@@ -52,7 +53,7 @@ def released(changelog: str, version: str, day: date) -> str:
     return f"{before}{HEADING}\n## [{version}] - {day.isoformat()}\n{rest}"
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
+def run(*command: str | Path, cwd: Path | str = ROOT) -> str:
     """Runs a command and returns its output. Raises Problem with the output when it fails."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
@@ -70,7 +71,9 @@ def prepare(clone: Path, wanted: str) -> str:
     version = next_version(source, wanted)
     if run("git", "tag", "--list", f"v{version}"):
         raise Problem(f"the tag v{version} exists: choose another version")
-    (clone / VERSION_FILE).write_text(VERSION_LINE.sub(f'__version__ = "{version}"', source), encoding="utf-8")
+    for name in (VERSION_FILE, RUNTIME_FILE):
+        text = (clone / name).read_text(encoding="utf-8")
+        (clone / name).write_text(VERSION_LINE.sub(f'__version__ = "{version}"', text), encoding="utf-8")
     changelog = (clone / CHANGELOG).read_text(encoding="utf-8")
     (clone / CHANGELOG).write_text(released(changelog, version, date.today()), encoding="utf-8")
     say(f"version {version}")
@@ -83,22 +86,39 @@ def prepare(clone: Path, wanted: str) -> str:
 
 
 def build(clone: Path, version: str) -> list[Path]:
-    """Builds sdist and wheel, tries the wheel in a fresh environment, and returns the paths of both."""
-    say("building sdist and wheel")
-    run(sys.executable, "-m", "build", "--outdir", "dist", cwd=clone)
+    """Builds sdist and wheel of compiler and runtime, tries them in fresh environments, and returns their paths."""
+    say("building sdists and wheels")
+    for project in (clone, clone / "runtime"):
+        run(sys.executable, "-m", "build", "--outdir", clone / "dist", project, cwd=clone)
     files = sorted((clone / "dist").iterdir())
-    wheels = [path for path in files if path.name == f"semac-{version}-py3-none-any.whl"]
-    if len(files) != 2 or not wheels:
-        raise Problem(f"expected an sdist and a wheel of {version}, got {', '.join(path.name for path in files)}")
-    say("trying the wheel in a fresh environment")
-    trial = clone / "trial"
-    venv.create(trial, with_pip=True)
-    run(trial / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wheels, cwd=trial)
-    for arguments, expected in ((("-e", "(+ 1 2)"), "3"), (("--version",), f"sema {version}")):
-        answer = run(trial / "bin" / "sema", *arguments, cwd=trial)
-        if answer != expected:
-            raise Problem(f"the installed sema {' '.join(arguments)} prints {answer!r}, not {expected!r}")
+    names = [f"{name}-{version}{end}" for name in ("sema_runtime", "semac") for end in ("-py3-none-any.whl", ".tar.gz")]
+    if [path.name for path in files] != names:
+        raise Problem(f"expected {', '.join(names)}, got {', '.join(path.name for path in files)}")
+    runtime, compiler = files[0], files[2]
+    say("trying the wheels in fresh environments")
+    trial = environment(clone / "trial", runtime, compiler)
+    expect(run(trial / "sema", "-e", "(+ 1 2)", cwd=clone), "3")
+    expect(run(trial / "sema", "--version", cwd=clone), f"sema {version}")
+    (clone / "three.sema").write_text("(println (+ 1 2))\n", encoding="utf-8")
+    run(trial / "sema", "compile", "three.sema", cwd=clone)
+    alone = environment(clone / "alone", runtime)
+    expect(run(alone / "python", "three.py", cwd=clone), "3")
+    has_compiler = "import importlib.util; print(importlib.util.find_spec('semac') is not None)"
+    expect(run(alone / "python", "-c", has_compiler, cwd="/"), "False")
     return files
+
+
+def environment(folder: Path, *wheels: Path) -> Path:
+    """The folder of the commands of a new environment with these wheels."""
+    venv.create(folder, with_pip=True)
+    commands = folder / "bin"
+    run(commands / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wheels, cwd=folder)
+    return commands
+
+
+def expect(answer: str, expected: str) -> None:
+    if answer != expected:
+        raise Problem(f"the installed package prints {answer!r}, not {expected!r}")
 
 
 def release(wanted: str, dry_run: bool, publish: bool) -> None:

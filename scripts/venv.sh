@@ -21,11 +21,11 @@ find_python() {
     return 1
 }
 
-# make_venv FOLDER PYTHON EXTRAS: creates it, and installs the project in it unless pyproject.toml is as it was then.
-# EXTRAS: empty or [dev,...]
+# make_venv FOLDER PYTHON EXTRAS: creates it, and installs the project in it unless both pyproject.toml are as they were
+# then. EXTRAS: empty or [dev,...]
 make_venv() {
     stamp=$1/.installed$3
-    if cmp -s pyproject.toml "$stamp" && "$1/bin/python" -c 'import semac' 2>/dev/null; then
+    if cat pyproject.toml runtime/pyproject.toml | cmp -s - "$stamp" && "$1/bin/python" -c 'import semac' 2>/dev/null; then
         return
     fi
     if [ ! -x "$1/bin/python" ]; then
@@ -35,7 +35,7 @@ make_venv() {
     say "installing semac$3 in $1"
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".$3" </dev/null ||
         fail "pip could not install the dependencies"
-    cp pyproject.toml "$stamp"
+    cat pyproject.toml runtime/pyproject.toml >"$stamp"
 }
 
 # need EXTRAS: the project's own environment, .venv

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from sema_runtime.conditions.placing import with_places
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
@@ -20,7 +21,6 @@ from semac.analyze.tail_calls import mark_tail_calls
 from semac.anf.build import build
 from semac.expand.environment import MacroEnvironment, prelude_macros
 from semac.fingerprint import compiler_hash, optimizes
-from semac.generate.code import with_places
 from semac.generate.module import RESULT, emit_input, emit_module
 from semac.ir.unit import Unit
 from semac.optimize.passes import run_passes
@@ -80,7 +80,7 @@ class CompiledUnit:
                 for check in CHECKS.trees:
                     check(self.tree)
                 compiled: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
-                module = with_places(compiled, self.unit.places, self.unit.sites)
+                module = with_places(compiled, self.unit.places.table(), self.unit.sites.table())
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise
@@ -100,9 +100,27 @@ class CompiledUnit:
         """The module as Python source. Raises SemaError for a value in the code that no text can say."""
         from semac.generate.text import module_text
 
+        self.refuse_values()
+        return module_text(self.tree, self.filename, self.text)
+
+    def mapped_text(self) -> str:
+        """The module as Python source that runs as `code` does, with the same places (`sema_runtime/source_maps.py`).
+
+        Raises SemaError for what no text can say.
+        """
+        from semac.generate.text.mapped import Unfaithful, mapped_text
+
+        self.refuse_values()
+        name = os.path.basename(self.filename)
+        try:
+            return mapped_text(self.tree, name, self.text, self.unit.places.table(), self.unit.sites.table())
+        except Unfaithful as error:
+            raise SemaError(f"the module can't be written as Python text: {error}", SPLIT_IT) from None
+
+    def refuse_values(self) -> None:
+        """Raises SemaError where a macro put a value into the code that has no text."""
         if not self.unit.is_portable:
             raise SemaError("a macro put a value into the program that can't be written down, like a function")
-        return module_text(self.tree, self.filename, self.text)
 
 
 def compile_source(

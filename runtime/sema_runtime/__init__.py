@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+__version__ = "0.1.0"  # that of semac
 __all__ = ["ai", "importer", "interop", "web", "workflow"]  # the public modules: docs/reference/public-api.md
 
 TYPE_CHECKING = False

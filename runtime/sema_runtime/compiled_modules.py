@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from sema_runtime import bundle
 from sema_runtime.values.naming import COMPILED
 
 TYPE_CHECKING = False
@@ -12,24 +13,42 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-HEAD = 500  # bytes at the start of a compiled file in which its docstring ends
+HEAD = 1000  # bytes at the start of a compiled file in which its docstring ends, and in which it calls source_maps
+MAPPED = b"if not runs_as_source(globals(), "
 
 
 def compiled_form(path: str, importer: object) -> str | None:
     """The Python file that `sema compile` made of a source file, for a compiled file that imports it.
 
-    None where the source is there and can be compiled, and where no such file stands in its place.
+    None where the source is there and can be compiled, and where no such file stands in its place. One that runs with
+    the places of its source (source_maps.py) stands for it always.
     """
-    if type(importer) is not str or importer.endswith(".sema"):
+    if type(importer) is not str or (importer.endswith(".sema") and bundle.root is None):
         return None
+    target = compiled_path(path)
+    head = _head(target)
+    if f'{COMPILED}"""'.encode() not in head:
+        return None
+    return None if MAPPED not in head and os.path.isfile(path) and _has_compiler() else target
+
+
+def compiled_path(path: str) -> str:
+    """The Python file for a source file."""
     folder, name = os.path.split(path)
-    target = os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
+    return os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
+
+
+def is_mapped(path: str) -> bool:
+    """Whether a Python file runs with the places of its source, as those in wheels do."""
+    return MAPPED in _head(path)
+
+
+def _head(path: str) -> bytes:
     try:
-        with open(target, "rb") as file:
-            is_compiled = f'{COMPILED}"""'.encode() in file.read(HEAD)
+        with open(path, "rb") as file:
+            return file.read(HEAD)
     except OSError:
-        return None
-    return None if not is_compiled or (os.path.isfile(path) and _has_compiler()) else target
+        return b""
 
 
 def _has_compiler() -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from sema_runtime import bundle
 from sema_runtime.compiled_modules import compiled_form, import_compiled, refuse_sources
 from sema_runtime.support.home import in_home
 from sema_runtime.values.atoms import Symbol
@@ -303,7 +304,9 @@ def beside(path: str, base: str | None) -> str:
     """A relative path, seen from the directory of the file base (from the current one when base is no file)."""
     if os.path.isabs(path) or base is None or base.startswith("<"):
         return path
-    return os.path.join(os.path.dirname(base), path)
+    file = os.path.join(os.path.dirname(base), path)
+    carried = bundle.root is not None and not os.path.exists(file) and os.path.exists(path)
+    return path if carried else file
 
 
 def resolve(spec: str, base: str | None) -> str:
@@ -321,13 +324,13 @@ def resolve(spec: str, base: str | None) -> str:
     shipped = _shipped(spec)
     if shipped is not None:
         return shipped
-    root = os.path.join(packages_dir(), spec)
-    if os.path.isfile(root + ".sema"):
-        return root + ".sema"
-    entry = _entrypoint(os.path.join(root, "sema.toml"))
-    for candidate in (entry, "package.sema"):
-        if candidate is not None and os.path.isfile(os.path.join(root, candidate)):
-            return os.path.join(root, candidate)
+    for folder in package_folders():
+        file = _file_of_package(os.path.join(folder, spec))
+        if file is not None:
+            return file
+    file = _of_python(spec)
+    if file is not None:
+        return file
     raise SemaError(f"package not found: {spec}", f"Run: sema pkg add {spec}")
 
 
@@ -347,12 +350,47 @@ def is_package(spec: str) -> bool:
         or any(mark in spec for mark in ("://", "\\", ":"))
     ):
         return False
-    return "/" in spec or os.path.isdir(os.path.join(packages_dir(), spec))
+    return "/" in spec or any(os.path.isdir(os.path.join(folder, spec)) for folder in package_folders())
 
 
 def packages_dir() -> str:
     """Where packages are installed."""
     return in_home("packages")
+
+
+def package_folders() -> list[str]:
+    """Where packages are looked for: in a built program among those that it carries, then where they are installed."""
+    return [packages_dir()] if bundle.packages is None else [bundle.packages, packages_dir()]
+
+
+def _of_python(spec: str) -> str | None:
+    """The Sema file of a package of Python: `shop/orders` is `orders.sema` in the package `shop`."""
+    from importlib.util import find_spec
+
+    top, *parts = spec.split("/")
+    try:
+        found = find_spec(top.replace("-", "_"))
+    except (ImportError, ValueError):
+        return None
+    if found is None or found.origin is None:  # a folder that happens to be on the path is no package
+        return None
+    for folder in found.submodule_search_locations or ():
+        for tail in ([*parts[:-1], f"{parts[-1]}.sema"], [*parts, "__init__.sema"]):
+            path = os.path.join(folder, *tail)
+            if os.path.isfile(path):
+                return path
+    return None
+
+
+def _file_of_package(root: str) -> str | None:
+    """The file that stands for a package at root: `root.sema`, the entry point of its manifest, `package.sema`."""
+    if os.path.isfile(root + ".sema"):
+        return root + ".sema"
+    entry = _entrypoint(os.path.join(root, "sema.toml"))
+    for candidate in (entry, "package.sema"):
+        if candidate is not None and os.path.isfile(os.path.join(root, candidate)):
+            return os.path.join(root, candidate)
+    return None
 
 
 def _entrypoint(manifest: str) -> str | None:

@@ -4,6 +4,7 @@ python scripts/programs write --seed 0 --count 100 > programs.jsonl     {"id","s
 python scripts/programs compare --count 100000                          optimized code with plain code
 python scripts/programs compare --option without:own,loops              another option: see configurations.py
 python scripts/programs oracle --count 2000 --oracle ../oracle          with the reference
+python scripts/programs soak --state s.json --out differences.jsonl     all of it, for days: goes on where it was
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).parent.parent)  # the folder of the package instead of the package
 
-from programs import compare, reference  # noqa: E402
+from programs import compare, reference, soak  # noqa: E402
 from programs.generator import Profile  # noqa: E402
 from programs.program import program  # noqa: E402
 
@@ -43,6 +44,9 @@ def main() -> int:
     asking = commands.add_parser("oracle", help=reference.__doc__)
     reference.add_options(asking)
     asking.set_defaults(run=reference.run)
+    soaking = commands.add_parser("soak", help=soak.__doc__)
+    soak.add_options(soaking)
+    soaking.set_defaults(run=soak.run)
     options = parser.parse_args()
     status: int = options.run(options)
     return status

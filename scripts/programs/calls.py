@@ -135,11 +135,12 @@ def difference(
     expected, found = (loaded(source, configuration) for configuration in (measure, option))
     if expected is None or found is None:
         return None
-    loads = (expected, measure, SECONDS), (found, option, PATIENCE * SECONDS)
     names = [name for name in expected if name in found]
     missing = sorted(set(expected) - set(found))
     if missing:
         return Difference("call", "names", str(missing), "")
+    found = {name: found[name] for name in names}  # without copies: arguments are drawn among them
+    loads = (expected, measure, SECONDS), (found, option, PATIENCE * SECONDS)
     for name in names:
         for number in range(CALLS):
             its = seed * 1000 + number

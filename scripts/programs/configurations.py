@@ -2,6 +2,7 @@
 
 optimized                  all passes
 plain                      SEMA_OPT=0
+asserted                   all passes, units verified after each, types asserted at run time
 without:PASS,PASS          all passes but some (infer, own, ...: SEMA_SKIP)
 env:NAME=VALUE             all passes, with a variable of the environment set while programs are compiled and run
 native                     all passes, and functions as machine code
@@ -28,20 +29,26 @@ Compile = Callable[[str, str, str], CompiledUnit]
 
 
 class Configuration(NamedTuple):
-    """name: as it was asked for. variables: of the environment. compile: in place of the pipeline."""
+    """name: as it was asked for. variables: of the environment. compile: in place of the pipeline.
+
+    is_verified: whether units are verified after each pass.
+    """
 
     name: str
     variables: dict[str, str]
     compile: Compile | None = None
+    is_verified: bool = False
 
     @contextmanager
     def active(self) -> Iterator[None]:
         """While it is entered, everything is compiled in this way, also what `eval` and sessions compile."""
         before = {name: os.environ.get(name) for name in self.variables}
         os.environ.update(self.variables)
+        verified, pipeline.VERIFY = pipeline.VERIFY, pipeline.VERIFY or self.is_verified
         try:
             yield
         finally:
+            pipeline.VERIFY = verified
             for name, value in before.items():
                 if value is None:
                     os.environ.pop(name, None)
@@ -75,6 +82,8 @@ def configuration(name: str) -> Configuration:
         from programs.natively import natively
 
         return Configuration(name, {"SEMA_OPT": "1"}, compile=natively)
+    if name == "asserted":
+        return Configuration(name, {"SEMA_OPT": "1", "SEMA_ASSERT_TYPES": "1"}, is_verified=True)
     if kind == "env" and "=" in rest:
         variable, _, value = rest.partition("=")
         return Configuration(name, {"SEMA_OPT": "1", variable: value})

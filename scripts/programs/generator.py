@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from programs import literals, loops
@@ -15,6 +16,7 @@ from programs.world import World
 REPEATS = 4  # how often a repeated hole is taken to run
 MOST_WORK = 3000  # estimated steps of a function
 MOST_PIECES = 50  # expressions in a top-level form: further ones are simple
+FEW_PIECES = 9  # in small programs
 PARAMETERS = "abcdpqrxyz"
 
 
@@ -25,11 +27,18 @@ class Impossible(Exception):
 class Profile(NamedTuple):
     """What programs may contain. wild: forms of which the reference has another opinion, or none.
 
-    odd: how often an expression is of another kind than wanted.
+    odd: how often an expression is of another kind than wanted. small: a few short forms, which compile quickly.
     """
 
     wild: bool = True
     odd: float | None = None
+    small: bool = False
+
+
+@cache
+def templates_for(kind: Kind) -> list[Template]:
+    """The templates that can make a kind."""
+    return [template for template in grammar().expressions if unify(template.makes, kind, {})]
 
 
 class Generator:
@@ -41,12 +50,14 @@ class Generator:
         self.world = World(self.random)
         self.grammar = grammar()
         self.most_work = MOST_WORK
+        self.most_pieces = FEW_PIECES if profile.small else MOST_PIECES
         self.globals: list[Name] = []
         self.odd = self.random.choice((0.0, 0.005, 0.01, 0.03)) if profile.odd is None else profile.odd
         self.loops = self.random.choice((0.02, 0.05, 0.15))  # how many expressions are loops of many shapes
         self.variety = self.random.choice((0.15, 0.3, 0.5, 1.0))  # how many of the templates a program uses
         self.assigned = self.random.choice((0.0, 0.05, 0.15, 0.3))  # how many variables may be assigned to
         self.special_names = self.random.choice((0.0, 0.0, 0.02, 0.1))
+        self.builtins = self.random.choice((0.0, 0.05, 0.2))  # how many values of any kind a builtin makes
         self.count = 0
         self.work = 0  # of the form that is being made
         self.weight = 1  # how often the expression that is being made runs
@@ -86,8 +97,13 @@ class Generator:
             kind = self.any_kind(depth)
         if kind == "any" and scope and self.chance(0.4):
             return self.random.choice(visible(scope)).name
+        if kind == "any" and depth > 0 and self.chance(self.builtins):
+            try:
+                return self.expand(self.template("any"), "any", depth - 1, scope)
+            except Impossible:
+                pass
         kind = self.narrowed(kind, depth)
-        if self.pieces > MOST_PIECES:
+        if self.pieces > self.most_pieces:
             depth = min(depth, 0)
         if depth <= 0 or self.chance(0.1):
             return self.leaf(kind, depth, scope)
@@ -204,19 +220,24 @@ class Generator:
             kind = "nat"
         found = self.fitting.get(kind)
         if found is None:
-            found = self.fitting[kind] = [
-                template
-                for template in self.grammar.expressions
-                if unify(template.makes, kind, {}) and self.allowed(template)
-                for _ in range(template.weight * (1 if template.makes in ("T", "A") else 4))
-            ]
+            found = [template for template in templates_for(kind) if self.allowed(template)]
             if len(found) > 20:  # programs of few forms each go deeper than programs of all
-                chosen = set(self.random.sample(found, int(len(found) * self.variety)))
-                found = self.fitting[kind] = [template for template in found if template in chosen]
+                found = self.random.sample(found, max(10, int(len(found) * self.variety)))
+            found = self.fitting[kind] = [
+                template for template in found for _ in range(template.weight * self.likely(template))
+            ]
+        if not found:
+            raise Impossible
         template = self.random.choice(found)
         if template.catches and self.in_literal and not self.profile.wild:
             raise Impossible
         return template
+
+    def likely(self, template: Template) -> int:
+        """How much more likely a template is than its weight says: those of any kind are many."""
+        if template.is_builtin:
+            return 1 if self.builtins else 0
+        return 2 if template.makes in ("T", "A") else 6
 
     def allowed(self, template: Template) -> bool:
         return not template.condition or template.condition in self.features

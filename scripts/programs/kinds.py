@@ -3,7 +3,7 @@
 A kind is a wish, not a promise: a program may have another value there, and now and then it has one on purpose.
 
     nat (small, for counting) int big float num ratio bool str char kw sym nil any stmt (for its effect)
-    key (of a map), ord (what sort takes)
+    key (of a map), ord (what sort takes), bytes, farr and iarr (typed arrays)
     (list A) (vec A) (tup A B) (map K V) (arr A) (cell A) (promise A) (opt A) (fn A B result) (param A)
     (shape NAME) a map with fixed keys, (rec NAME) a record: a World knows their fields
 """
@@ -31,6 +31,9 @@ ATOMS = frozenset(
         "key",
         "ord",
         "text",
+        "bytes",
+        "farr",
+        "iarr",
     ]
 )
 KEYS: tuple[Kind, ...] = ("int", "kw", "str", "int", "kw", "str", "char", "bool", "sym", "float", ("tup", "int", "int"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from programs.kinds import NARROWER, Kind, fits
+from programs import builtin_templates
+from programs.kinds import NARROWER, Kind, fits, unify
 
 if TYPE_CHECKING:
     from programs.generator import Generator
@@ -22,6 +23,9 @@ TEXTS: dict[Kind, tuple[str, ...]] = {
     "kw": (":k", ":j", ":n", ":a"),
     "sym": ("'a", "'b", "'sym"),
     "nil": ("nil", "nil", "()"),
+    "bytes": ("#u8()", "#u8(1 2 3)", "#u8(104 105)", "#u8(255 254 0)", "(bytevector 1 2)", '(string->utf8 "aé")'),
+    "farr": ("(f64-array 1 2.5 -3)", "(f64-array)", "(f64-array/make 3 0.5)", "(f64-array/range 0 3)"),
+    "iarr": ("(i64-array 1 2 3)", "(i64-array)", "(i64-array/make 3 7)", "(i64-array/range 0 4)"),
 }
 BUILTINS: dict[Kind, tuple[str, ...]] = {
     ("fn", "int", "int"): ("abs", "(fn (x) (* x x))", "-"),
@@ -152,6 +156,10 @@ def function(g: Generator, kind: Kind, depth: int, scope: Scope) -> str:
     builtins = [name for known, names in BUILTINS.items() if fits(known, kind) for name in names]
     if builtins and g.chance(0.3):
         return g.pick(*builtins)
+    if g.chance(0.15):
+        builtins = [name for pattern, name in builtin_templates.values() if unify(pattern, kind, {})]
+        if builtins:
+            return g.pick(*builtins)
     if kind[1:-1] and type(kind[1]) is tuple and kind[1][0] == "shape" and len(kind) == 3 and g.chance(0.5):
         keys = [key for key, its in g.world.shapes[kind[1]].fields if key.startswith(":") and fits(its, kind[2])]
         if keys:

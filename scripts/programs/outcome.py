@@ -166,11 +166,19 @@ class Difference(NamedTuple):
 def different(mode: str, expected: Outcome, found: Outcome, ignored: frozenset[str] = frozenset()) -> Difference | None:
     for part in PARTS:
         mine, theirs = getattr(expected, part), getattr(found, part)
+        if part == "frames" and has_all(theirs, mine):  # a call that is none in tail position has a frame more
+            continue
         if mine != theirs and part not in ignored:
             if part == "ending":
                 mine, theirs = (f"{its.ending} {its.value}{its.error}" for its in (expected, found))
             return Difference(mode, part, str(mine), str(theirs))
     return None
+
+
+def has_all(frames: str, wanted: str) -> bool:
+    """Whether frames have all wanted ones, in order."""
+    left = iter(frames.split(" < "))
+    return all(frame in left for frame in wanted.split(" < "))
 
 
 def difference(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from programs import loops
@@ -11,7 +12,9 @@ from programs.naming import Name
 from programs.templates import Template
 
 FORMS = (2, 3, 4, 5, 6, 8)
+FEW_FORMS = (1, 1, 1, 1, 2, 2, 3)
 DEPTHS = (1, 1, 2, 2, 3, 3, 4)
+FLAT = (1, 1, 1, 2, 2, 3)
 CAUGHT = (
     "(catch e (list :err (:type e) (:message e)))",
     "(catch e (list :err (:type e) (:message e)))",
@@ -30,6 +33,9 @@ BASIC_SHADOWS = (
     "(define (max a b) (if (> a b) a b))",
     "(define str list)",
 )
+
+
+FRESH = re.compile("[a-z][a-z0-9]*")
 
 
 class Function(NamedTuple):
@@ -58,10 +64,10 @@ class Assembly(Generator):
     def program(self) -> Program:
         forms = self.prelude()
         start = len(forms)
-        templates = [
-            template for template in self.grammar.top if self.allowed(template) for _ in range(template.weight)
-        ]
-        for _ in range(self.random.choice(FORMS)):
+        templates = [template for template in self.grammar.top if self.allowed(template)]
+        templates = self.random.sample(templates, int(len(templates) * self.variety))
+        templates = [template for template in templates for _ in range(template.weight)] or self.grammar.top
+        for _ in range(self.random.choice(FEW_FORMS if self.profile.small else FORMS)):
             try:
                 forms += self.recursion() if self.chance(0.35) else self.top(self.random.choice(templates))
             except Impossible:
@@ -93,12 +99,16 @@ class Assembly(Generator):
         """Forms made from a template; what they define can be used from now on."""
         self.begin()
         kinds = self.bindings(template, None)
-        text, names = self.expanded(template, kinds, self.random.choice(DEPTHS), (), self.unique)
+        text, names = self.expanded(
+            template, kinds, self.random.choice(FLAT if self.profile.small else DEPTHS), (), self.unique
+        )
         forms = [self.enclosed(form) for form in text.split(" // ")]
         for entry in template.defines:
             kind = replaced(entry.kind, kinds)
             work = min(self.work, MOST_WORK) if kind[0] == "fn" else 2
-            self.globals.append(Name(names[entry.name], kind, entry.assigned, work))
+            base = FRESH.match(entry.name)[0]  # type: ignore[index]
+            name = names.get(entry.name) or names[base] + entry.name.removeprefix(base)
+            self.globals.append(Name(name, kind, entry.assigned, work))
         return forms
 
     def recursion(self) -> list[str]:

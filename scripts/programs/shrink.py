@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -115,6 +116,8 @@ def written(form: Any) -> str:
         return f"[{' '.join(map(written, form))}]"
     if type(form) is Map:
         return f"{{{' '.join(f'{written(key)} {written(value)}' for key, value in form.pairs())}}}"
+    if type(form) is float and not math.isfinite(form):
+        return "nan" if math.isnan(form) else "inf" if form > 0 else "-inf"
     return to_text(form)
 
 

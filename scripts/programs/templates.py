@@ -1,4 +1,5 @@
-"""The grammar: templates of expressions and of top-level forms, read from the text files in grammar/.
+"""The grammar: templates of expressions and of top-level forms, read from the text files in grammar/, and calls of
+builtins by their signatures.
 
     == (list A)                                       what the following templates make; T stands for any kind
     3: (cons <A> <(list A)>)                          three times as likely as others
@@ -21,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from programs import builtin_templates
 from programs.kinds import Kind, parse, variables
 
 GRAMMAR = Path(__file__).parent / "grammar"
@@ -66,6 +68,7 @@ class Template(NamedTuple):
     defines: tuple[Defined, ...]
     free: tuple[str, ...]  # kind variables that occur
     catches: bool  # holds a try or guard of its own
+    is_builtin: bool  # a call of a builtin, made from its signature
 
 
 class Grammar(NamedTuple):
@@ -88,10 +91,13 @@ def grammar() -> Grammar:
                     _add(found, section, line.strip())
                 except ValueError as error:
                     raise ValueError(f"{path.name}:{number}: {error}") from None
+    for makes, line in builtin_templates.lines():
+        _add(found, makes, line, is_builtin=True)
+    found.words.update(builtin_templates.WORDS)
     return found
 
 
-def _add(found: Grammar, section: str, line: str) -> None:
+def _add(found: Grammar, section: str, line: str, is_builtin: bool = False) -> None:
     if section.startswith("~"):
         found.words.setdefault(section.strip("~"), []).extend(line.split())
         return
@@ -105,7 +111,8 @@ def _add(found: Grammar, section: str, line: str) -> None:
     kinds += [kind for piece in pieces if isinstance(piece, Hole) for _, kind, _ in piece.scope]
     free = sorted({name for kind in kinds for name in variables(kind)})
     catches = "(try " in text or "(guard " in text
-    template = Template(makes, pieces, int(prefix[1] or 1), prefix[2] or "", defines, tuple(free), catches)
+    weight = int(prefix[1] or 1)
+    template = Template(makes, pieces, weight, prefix[2] or "", defines, tuple(free), catches, is_builtin)
     (found.top if section == "top" else found.expressions).append(template)
 
 
@@ -150,8 +157,10 @@ def _entry(text: str) -> tuple[str, Kind, bool | None]:
 
 
 def _defined(text: str) -> Defined:
-    """`$f A B -> C` is a function, `$x A` a variable, `$x! A` one that is assigned to."""
+    """`$f A B -> C` is a function, `$x A` a variable, `$x! A` one that is assigned to. `$x-y` is the fresh name of x
+    with `-y` behind it."""
     name, _, rest = text.removeprefix("$").partition(" ")
     takes, arrow, gives = rest.rpartition("->")
-    kind = parse(f"(fn {takes} {gives})") if arrow else parse(rest)
-    return Defined(name.rstrip("!"), kind, name.endswith("!"))
+    if arrow:
+        return Defined(name, parse(f"(fn {takes} {gives})"), False)
+    return Defined(name.rstrip("!"), parse(rest), name.endswith("!"))

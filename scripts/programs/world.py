@@ -11,7 +11,12 @@ FIELD_NAMES = ("k", "j", "n", "name", "id", "left", "right", "next", "value", "x
 ODD_KEYS = ('"s"', "1", "'sym", "#t", "nil", "2.5", "[1 2]", "#\\a")
 RECORD_NAMES = ("point", "node", "item", "pair-of", "entry")
 COMMON: tuple[Kind, ...] = ("int", "int", "str", "float")
-RARE: tuple[Kind, ...] = ("kw", "bool", "num", "char", "sym", "any", "nil", "ratio", "big")
+RARE: tuple[Kind, ...] = (
+    "kw", "bool", "num", "char", "sym", "any", "nil", "ratio", "big", "bytes", "farr", "iarr",
+)  # fmt: skip
+PLAIN = 0.6  # of the programs
+PLAIN_RARE: tuple[Kind, ...] = ("kw", "bool", "num", "char", "sym", "ratio", "big", "any")
+PLAIN_COMPOSED = ("list", "list", "list int", "vec", "tup", "map", "map kw", "arr", "opt")
 COMPOSED = (
     "list", "list", "list", "list int", "vec", "tup", "map", "map", "map kw", "map any", "arr", "opt", "fn 1",
     "fn 2", "fn 0", "cell",
@@ -42,8 +47,12 @@ class World:
 
     def __init__(self, source: random.Random) -> None:
         self.random = source
-        self.simple: tuple[Kind, ...] = (*COMMON, *source.sample(RARE, source.choice((0, 1, 2, 2, 9))))
-        self.composed = source.sample(COMPOSED, source.choice((3, 5, 5, len(COMPOSED))))
+        if source.random() < PLAIN:  # what people write: few kinds, and functions only where they are called
+            self.simple: tuple[Kind, ...] = (*COMMON, *source.sample(PLAIN_RARE, source.choice((0, 1, 2))))
+            self.composed = source.sample(PLAIN_COMPOSED, source.choice((2, 3, 5)))
+        else:
+            self.simple = (*COMMON, *source.sample(RARE, source.choice((0, 1, 2, 2, 9))))
+            self.composed = source.sample(COMPOSED, source.choice((3, 5, 5, len(COMPOSED))))
         self.shapes: dict[Kind, Shape] = {}
         self.records: dict[Kind, Record] = {}
         for index in range(source.choice((0, 1, 1, 2))):

@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.lists import EMPTY, List
+from sema_runtime.values.lists import CACHED, EMPTY, List
 from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.numbers import COMPLEX
@@ -57,6 +57,8 @@ def is_named(value: Any, name: str) -> bool:
     found = kind(value)
     if name == "nat":
         return found == "int" and value >= 0
+    if name == "flat":
+        return found == "list" and value.flat is not None and getattr(value, "note", None) is not CACHED
     return (
         name == "any" or found == name or found in MEMBERS.get(name, ()) or (name == "fn" and callable(value))
     )  # fmt: skip

@@ -22,7 +22,7 @@ from semac.analyze.python_calls import dotted, method_call, method_value, python
 from semac.analyze.scope import Scope
 from semac.analyze.task_calls import native_call, task_names
 from semac.ir.intrinsics import INTRINSICS, OPERATORS
-from semac.ir.nodes import Builtin, Call, CallBuiltin, Const, MapLit, Ref, Runtime, TopLevel, Vector
+from semac.ir.nodes import Builtin, Call, CallBuiltin, Const, MapLit, NamedLet, Ref, Runtime, TopLevel, Vector
 from semac.ir.places import HIGHER_ORDER
 from semac.ir.unit import Unit
 from semac.syntax.definitions import defined_names, imported_names, is_top_level
@@ -38,6 +38,11 @@ INTERNAL = {
     "%append": "sema_runtime.lib.collections.lists:spliced",
     "%vector": "builtins:tuple",
 }
+RETURNING = (Call, NamedLet)  # nodes with a frame of their own
+ENDS_IN_LAST = frozenset((  # special forms that compile nothing behind their last part
+    "and", "begin", "case", "cond", "do", "if", "let", "let*", "letrec", "match", "match*", "or", "progn", "try",
+    "unless", "when",
+))  # fmt: skip
 # Special forms of ours that are macros in the reference: any definition of the name hides them.
 MACRO_LIKE = frozenset(("dotimes", "for-range", "guard", "if-let", "parameterize", "when-let", "with-stream"))
 
@@ -85,17 +90,18 @@ class Analyzer(Context):
         kind = type(form)
         if kind is List:
             return self.list_form(form, scope)
-        if kind is Symbol:
-            return self.reference(form.name, scope)
         if kind is tuple:
-            return Vector([self.node(item, scope) for item in form], span=self.span)
-        if kind is Map:
+            made: Any = Vector([self.node(item, scope) for item in form], span=self.span)
+        elif kind is Map:
             keys, values = [], []
             for key, value in form.pairs():
                 keys.append(self.node(key, scope))
                 values.append(self.node(value, scope))
-            return MapLit(keys, values, span=self.span)
-        return Const(form, span=self.span)
+            made = MapLit(keys, values, span=self.span)
+        else:
+            made = self.reference(form.name, scope) if kind is Symbol else Const(form, span=self.span)
+        scope.function.returning = None
+        return made
 
     def list_form(self, form: List, scope: Scope) -> Any:
         span = form.span
@@ -104,14 +110,17 @@ class Analyzer(Context):
         function = scope.function
         if span is not None:
             self.span = span
-            if span.is_written:
+            if span.is_written and form.items:
                 function.place = span
+                self.unit.places.note_next(function)
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:
                 raise self.error("expression nested too deeply", hint="split it with define or let")
             node = self._list_form(form, scope)
             self.unit.places.note(self.span, function)
+            if type(node) not in RETURNING and head_name(form) not in ENDS_IN_LAST:
+                function.returning = None
             return node
         except SemaError as error:
             if not hasattr(error, "span") or error.span is None:
@@ -156,12 +165,18 @@ class Analyzer(Context):
                 return Runtime(INTERNAL[name], self.arguments(items, scope), span=self.span)
             return self.named_call(name, items, scope)
         elif type(head) is Keyword:
+            scope.function.returning = None
             if len(items) == 2:
                 path = "sema_runtime.values.lookup:keyword_get"
                 return Runtime(path, [self.node(items[1], scope), Const(head)], span=self.span)
-            return Call(Const(head), self.arguments(items, scope), False, None, span=self.span)
+            return self.returned(Call(Const(head), self.arguments(items, scope), False, None, span=self.span), scope)
         function = self.node(head, scope)
-        return Call(function, self.arguments(items, scope), False, None, span=self.span)
+        return self.returned(Call(function, self.arguments(items, scope), False, None, span=self.span), scope)
+
+    def returned(self, call: Call, scope: Scope) -> Call:
+        """A call of which the analysis is at its end."""
+        self.unit.places.note_call(call.span, scope.function)
+        return call
 
     def arguments(self, items: Any, scope: Scope) -> list[Any]:
         """The nodes of everything behind the head; bare atoms take their own spans."""
@@ -193,6 +208,8 @@ class Analyzer(Context):
                 if name in HIGHER_ORDER:
                     self.unit.places.note_callbacks(call, scope.function)
                 return native_call(self, call, items[1:], scope) if self.task_names else call
+        if var is not None:
+            scope.function.returning = None  # the reference loads a local variable first
         arguments = self.arguments(items, scope)
         head = self.reference(name, scope)
         if type(head) is Ref and head.var.is_global and name not in self.defined:
@@ -200,7 +217,7 @@ class Analyzer(Context):
 
             if name in BINDING_FORMS:
                 self.doubts.append(foreign_form(self.span, name))
-        return Call(head, arguments, False, None, span=self.span)
+        return self.returned(Call(head, arguments, False, None, span=self.span), scope)
 
     def reference(self, name: str, scope: Scope) -> Any:
         """A name as an expression."""
@@ -261,6 +278,12 @@ class Analyzer(Context):
         return self.node(expand_all(form, macro, find, self.span), scope)
 
 
+def head_name(form: List) -> str:
+    """The name at the head of a form; "" where there is none."""
+    head = form.items[0] if form.items else None
+    return head.name if type(head) is Symbol else ""
+
+
 class LateDefinition(Exception):
     """A builtin that earlier code already used turned out to be defined or set by the program: analyze again."""
 
@@ -271,4 +294,4 @@ class LateDefinition(Exception):
 
 def is_member(name: str) -> bool:
     """Whether a name is `.method` or `.-attribute`; `.5` and `...` are ordinary names."""
-    return name[0] == "." and name[1:].removeprefix("-")[:1].isidentifier()
+    return name[:1] == "." and name[1:].removeprefix("-")[:1].isidentifier()

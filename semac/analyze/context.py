@@ -112,11 +112,13 @@ class Context(ABC):
         spans = getattr(whole.span, "children", ()) if type(whole) is List else ()
         first = len(spans) - len(forms)
         if first < 0 or any(form is not item for form, item in zip(forms, whole.items[first:], strict=False)):
-            return [self.node(form, scope) for form in forms]
+            spans = [None] * len(forms)
         outer = self.span
-        nodes = []
-        for form, span in zip(forms, spans[first:], strict=True):
-            if type(form) is not List:
+        nodes: list[Any] = []
+        for form, span in zip(forms, spans[-len(forms) :] if forms else (), strict=True):
+            if nodes:
+                scope.function.returning = None
+            if span is not None and type(form) is not List:
                 self.span = span
             nodes.append(self.node(form, scope))
             self.span = outer

@@ -1,4 +1,5 @@
-"""Forms that have no place of their own in the traces of the reference: macro calls and what stands around them."""
+"""Forms that have no place of their own in the traces of the reference: macro calls, `let` and its kin, and what stands
+around them."""
 
 from __future__ import annotations
 
@@ -9,11 +10,12 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
+BINDING = frozenset(("do", "let", "let*", "let-values", "let*-values", "letrec"))
 COMPOUND = frozenset((List, tuple, Map))
 
 
 def unplace(form: Any, is_macro_name: Callable[[str], bool]) -> None:
-    """Takes their own place from the list forms that are a macro call or a named let, or have one inside."""
+    """Takes their own place from the list forms that are a macro call or bind variables, or have such a form inside."""
     todo: list[tuple[Any, tuple[Any, ...]]] = [(form, ())]
     while todo:
         part, around = todo.pop()
@@ -23,8 +25,7 @@ def unplace(form: Any, is_macro_name: Callable[[str], bool]) -> None:
             if name == "quote":
                 continue
             around = (*around, part) if part.span is not None else around
-            named_let = name == "let" and len(part.items) > 1 and type(part.items[1]) is Symbol
-            if named_let or (name and is_macro_name(name)):
+            if name in BINDING or (name and is_macro_name(name)):
                 for outer in around:
                     outer.span.is_written = False
                 around = ()

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.lists import List
+from sema_runtime.values.lists import CACHED, List
 from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.numbers import Complex
@@ -25,7 +25,7 @@ from semac.types.lattice import ANY, NEVER, Type
 
 TAGS: dict[type, int] = {
     float: lattice.FLOAT, Fraction: lattice.RATIO, Complex: lattice.RATIO, str: lattice.STR,
-    type(None): lattice.NIL, Keyword: lattice.KEYWORD, Symbol: lattice.SYMBOL, Char: lattice.CHAR, List: lattice.LIST,
+    type(None): lattice.NIL, Keyword: lattice.KEYWORD, Symbol: lattice.SYMBOL, Char: lattice.CHAR,
     tuple: lattice.VECTOR, Map: lattice.MAP, HashMap: lattice.HASHMAP, MutableArray: lattice.ARRAY,
     bytes: lattice.BYTES, bytearray: lattice.BYTES,
 }  # fmt: skip
@@ -55,7 +55,7 @@ def admits(type_: Type, value: Any) -> bool:
         return False
     if tag == lattice.RECORD:
         return admits_record(type_, value)
-    if tag == lattice.LIST:
+    if tag & lattice.LIST:
         if type_.row is not None:
             return len(value) == len(type_.row) and all(map(admits, type_.row, value))
         return all(admits(type_.item, item) for item in islice(value, SAMPLE))
@@ -88,7 +88,14 @@ def tags_of(value: Any) -> int:
         return lattice.sign(value)
     if isinstance(value, Record):
         return lattice.RECORD
+    if type(value) is List:
+        return lattice.FLAT if is_flat(value) else lattice.LINKED
     return TAGS.get(type(value), lattice.OTHER | lattice.FN)
+
+
+def is_flat(value: List) -> bool:
+    """Whether a list was made of a sequence, which it keeps."""
+    return value.flat is not None and getattr(value, "note", None) is not CACHED
 
 
 def admits_map(type_: Type, value: Map) -> bool:

@@ -38,18 +38,29 @@ def build(unit: Unit) -> None:
 
 
 def mark_late(unit: Unit) -> None:
-    """Marks globals that a function above may call before they are defined, as a form in between may call it."""
-    first: dict[ir.Var, int] = {}  # called global → the first form with a function that calls it
-    last_run = -1  # the last form that may call functions
-    for index, item in enumerate(unit.tree.items):
+    """Marks globals that may be read before they are defined: by a form above, or by a function above that may have
+    been called in between."""
+    seen: set[ir.Var] = set()  # globals that forms above name
+    pending: set[ir.Var] = set()  # those of them that only functions name which nothing can have called yet
+    bound: set[ir.Var] = set()  # globals that surely are defined
+    for item in unit.tree.items:
+        names = {node.var for node in ir.walk(item) if type(node) is ir.Ref and node.var.is_global}
+        is_inert = type(item) is ir.Set and type(item.value) in (ir.Lambda, ir.Const, ir.Quote)
+        if not is_inert:
+            seen |= pending | names
+            pending = set()
         for node in ir.walk(item):
-            kind = type(node)
-            if kind is ir.Call and type(node.head) is ir.Ref:
-                first.setdefault(node.head.var, index)
-            elif kind is ir.Set and first.get(node.var, index) <= last_run:
-                node.var.late = node.var.is_global
-        if not (type(item) is ir.Set and type(item.value) in (ir.Lambda, ir.Const, ir.Quote)):
-            last_run = index
+            if type(node) is ir.Set and node.var.is_global and node.var in seen and node.var not in bound:
+                node.var.late = True
+        bound |= {part.var for part in definitions(item)}
+        pending |= names
+
+
+def definitions(item: Any) -> list[ir.Set]:
+    """The assignments to globals that a top-level form surely makes."""
+    if type(item) is ir.Seq:
+        return [part for inner in item.items for part in definitions(inner)]
+    return [item] if type(item) is ir.Set and item.var.is_global else []
 
 
 def note_record_type(unit: Unit, item: Any, index: int) -> None:
@@ -165,7 +176,7 @@ class Builder:
         return literal(node.value)
 
     def ref(self, node: Any) -> Atom:
-        if is_fixed(node.var):
+        if is_fixed(node.var) and not node.var.late:
             return Ref(node.var)
         return self.bind(anf.Read(node.var, span=node.span))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.lists import List
+from sema_runtime.values.lists import CACHED, List
 from sema_runtime.values.maps import Map
 from semac.anf.nodes import Lit
 from semac.types.depth import limited
@@ -13,10 +13,12 @@ from semac.types.lattice import (
     BYTES,
     CHAR,
     FALSE,
+    FLAT,
     FLOAT,
     FN,
     HASHMAP,
     KEYWORD,
+    LIST,
     MAP,
     NIL,
     OTHER,
@@ -28,7 +30,7 @@ from semac.types.lattice import (
     atom,
     dict_of,
     join_all,
-    list_of,
+    make,
     row_of,
     shape_of,
     sign,
@@ -40,6 +42,11 @@ ATOM_TYPES: dict[type, Type] = {
     Symbol: atom(SYMBOL), Char: atom(CHAR),
 }  # fmt: skip
 MANY = 40  # items of quoted data beyond which they aren't told apart
+
+
+def tags_of_list(value: List) -> int:
+    """Whether a list of quoted data surely has its items at hand where the program runs: a macro may have consed it."""
+    return FLAT if value.flat is not None and getattr(value, "note", None) is not CACHED else LIST
 
 
 def literal(value: Any) -> Lit:
@@ -58,8 +65,8 @@ def type_of_value(value: Any) -> Type:
         return atom(TRUE if value else FALSE)
     if kind is List:
         if 0 < len(value) <= MANY:
-            return limited(row_of(*map(type_of_value, value)))
-        return limited(list_of(join_all(map(type_of_value, value))))
+            return limited(row_of(*map(type_of_value, value), tags=tags_of_list(value)))
+        return limited(make(tags_of_list(value), join_all(map(type_of_value, value))))
     if kind is tuple:
         if len(value) <= MANY:
             return limited(vector_of(*map(type_of_value, value)))

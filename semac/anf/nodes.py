@@ -300,7 +300,7 @@ class Iteration(Op):
 
     "items", "reversed", "indexed" (with the index before it), "zip" (of several), "rest" (the first is the first value
     of the only parameter), "lines" (of a file), "range" (the sources are its limits), "pairs" (of a map).
-    who: the builtin that an error names when a source has no items.
+    who: the builtin that an error names when a source has no items. place: where such an error stands, None: here.
     """
 
     target: Pattern
@@ -321,6 +321,7 @@ class For(Iteration):
     inits: list[Expr]
     body: Block
     after: Block
+    place: Span = None
 
 
 class Stage(Node):
@@ -348,6 +349,7 @@ class Comprehension(Iteration):
     stages: list[Stage]
     body: Block
     bare: bool = False
+    place: Span = None
 
 
 class Try(Op):

@@ -6,16 +6,19 @@ reported at once.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from collections.abc import Iterable, Sized
 from typing import Any
 
+from sema_runtime.conditions.hints import nearest
 from semac.anf import nodes
-from semac.anf.walk import all_blocks, blocks, operands
-from semac.box.profile import BUILTINS, OWN, RUNTIME, advice
+from semac.anf.walk import all_blocks, exit_operands, operands
+from semac.box.profile import ABSENT_FORMS, BUILTINS, OWN, RUNTIME, advice
+from semac.box.suggestions import LONGEST, listed, suggestion
+from semac.ir.identifiers import PREDEFINED, is_module_attribute
+from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 
 FORBIDDEN = (nodes.PyImport, nodes.PyAttr, nodes.PyItem, nodes.PySetAttr, nodes.PyCall, nodes.Import, nodes.With)
-MOST_NAMES = 8  # of a message
 
 
 class Refused(Exception):
@@ -29,16 +32,19 @@ class Refused(Exception):
         self.hint = hint
 
 
-def admit(unit: Unit, granted: frozenset[str]) -> None:
-    """Raises Refused for a unit that uses what it may not. granted: names of the session and its tools."""
-    unknown: dict[str, Any] = {}
+def admit(unit: Unit, granted: frozenset[str], inputs: frozenset[str] = frozenset()) -> None:
+    """Raises Refused for a unit that uses what it may not. granted: names of the session and its tools. inputs: names
+    of all `data/NAME`, also of those that the program doesn't mention."""
+    names = Names(granted)
     for form in unit.blocks:
         for block in all_blocks(form):
             for instr in block.instrs:
                 check(instr.op)
-                find_unknown(instr.op, granted, unknown)
-    if unknown:
-        raise unbound(unknown, unit, granted)
+                names.note(instr.op)
+            names.note_operands(exit_operands(block.exit), None)
+    names.sort()
+    if names.absent or names.unknown:
+        raise refusal(names, inputs, unit)
 
 
 def check(op: nodes.Op) -> None:
@@ -49,44 +55,95 @@ def check(op: nodes.Op) -> None:
             return
     if isinstance(op, FORBIDDEN):
         raise Refused("invalid_form", "Python and imports can't be reached from the box", op.span, advice("py/"))
-    for name in [op.name] if isinstance(op, nodes.CallBuiltin | nodes.CallOpen) else []:
-        check_builtin(name, op.span)
-    for operand in operands(op):
-        if type(operand) is nodes.BuiltinRef:
-            check_builtin(operand.name, operand.span or op.span)
-    if type(op) is nodes.CallRuntime and op.path.partition(":")[0] not in RUNTIME:
+    if type(op) is nodes.CallRuntime and op.path not in RUNTIME and op.path.partition(":")[0] not in RUNTIME:
         raise Refused("invalid_form", "this form isn't available in the box", op.span, advice("py/"))
-    for block in blocks(op):
-        for operand in [block.exit.value] if type(block.exit) is nodes.Result else block.exit.args:  # type: ignore[union-attr]
+
+
+class Names:
+    """Names that a program uses and may not, each with a place. absent: builtins that the box lacks. unknown: globals
+    that nothing defines."""
+
+    def __init__(self, granted: frozenset[str]) -> None:
+        self.granted = granted
+        self.absent: dict[str, Any] = {}
+        self.unknown: dict[str, Any] = {}
+
+    def sort(self) -> None:
+        """Brings names into the order of the text."""
+        self.absent = dict(sorted(self.absent.items(), key=place))
+        self.unknown = dict(sorted(self.unknown.items(), key=place))
+
+    def note(self, op: nodes.Op) -> None:
+        if isinstance(op, nodes.CallBuiltin | nodes.CallOpen):
+            self.note_builtin(op.name, op.span)
+        if type(op) is nodes.Read:
+            self.note_global(op.var, op.span)
+        if (
+            type(op) is nodes.Assign
+            and op.var.is_global
+            and is_module_attribute(op.var.name)
+            and op.var.name in PREDEFINED
+        ):
+            raise Refused("invalid_form", f"{op.var.name} isn't available in the box", op.span, "choose another name")
+        self.note_operands(operands(op), op.span)
+
+    def note_operands(self, read: Iterable[nodes.Expr], span: Any) -> None:
+        for operand in read:
             if type(operand) is nodes.BuiltinRef:
-                check_builtin(operand.name, operand.span or op.span)
+                self.note_builtin(operand.name, operand.span or span)
+            elif type(operand) is nodes.Ref:
+                self.note_global(operand.var, span)
+
+    def note_builtin(self, name: str, span: Any) -> None:
+        if name not in BUILTINS:
+            self.absent.setdefault(name, span)
+
+    def note_global(self, var: Var, span: Any) -> None:
+        if var.is_global and not var.defined and not var.assigned and var.name not in self.granted:
+            if var.name not in OWN:
+                self.unknown.setdefault(var.name, span)
 
 
-def check_builtin(name: str, span: Any) -> None:
-    if name not in BUILTINS:
-        raise Refused("unbound_var", f"{name} isn't available in the box", span, advice(name))
+def place(named: tuple[str, Any]) -> tuple[int, int]:
+    span = named[1]
+    return (span.line, span.col) if span is not None else (0, 0)
 
 
-def find_unknown(op: nodes.Op, granted: frozenset[str], unknown: dict[str, Any]) -> None:
-    """Collects the globals that an operation reads and nothing defines, with a place of each."""
-    read = [op.var] if type(op) is nodes.Read else []
-    read += [operand.var for operand in operands(op) if type(operand) is nodes.Ref]
-    for var in read:
-        if var.is_global and not var.defined and not var.assigned and var.name not in granted and var.name not in OWN:
-            unknown.setdefault(var.name, op.span)
-
-
-def unbound(unknown: dict[str, Any], unit: Unit, granted: frozenset[str]) -> Refused:
-    name, span = next(iter(unknown.items()))
-    if name.startswith("tool/"):
-        tools = sorted(known for known in granted if known.startswith("tool/"))
-        return Refused("unknown_tool", f"there is no {name}", span, f"the tools are {', '.join(tools) or 'none'}")
-    if name.startswith("data/"):
-        inputs = sorted(known for known in granted if known.startswith("data/"))
-        return Refused("unbound_var", f"there is no {name}", span, f"the inputs are {', '.join(inputs) or 'none'}")
-    names = list(unknown)
-    shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+def refusal(names: Names, data: frozenset[str], unit: Unit) -> Refused:
+    """One error for all names."""
+    tools = {name: names.unknown[name] for name in starting("tool/", names.unknown)}
+    inputs = {name: names.unknown[name] for name in starting("data/", names.unknown)}
+    if tools:
+        return granted_ones("unknown_tool", "the tools are", tools, starting("tool/", names.granted))
+    if inputs:
+        return granted_ones("unbound_var", "the inputs are", inputs, dict.fromkeys(data))
+    forms = [name for name in names.unknown if name in ABSENT_FORMS]
+    if forms:
+        span = names.unknown[forms[0]]
+        return Refused("invalid_form", f"{listed(forms)} {unavailable(forms)}", span, advice(forms[0]))
+    parts = []
+    if names.unknown:
+        parts.append(f"Unbound variable{'s' * (len(names.unknown) > 1)}: {listed(names.unknown)}")
+    if names.absent:
+        parts.append(f"{listed(names.absent)} {unavailable(names.absent)}")
+    first, span = next(iter((names.unknown or names.absent).items()))
     defined = {known for known, var in unit.globals.items() if var.defined}
-    close = get_close_matches(name, {*BUILTINS, *granted, *defined, *OWN}, 1, 0.75)
-    hint = f"did you mean {close[0]}?" if close else advice(name)
-    return Refused("unbound_var", f"Unbound variable{'s' * (len(names) > 1)}: {shown}", span, hint)
+    known = {*BUILTINS, *names.granted, *defined, *OWN}
+    return Refused("unbound_var", "; ".join(parts), span, suggestion(first, known))
+
+
+def unavailable(names: Sized) -> str:
+    return f"{'isn' if len(names) == 1 else 'aren'}'t available in the box"
+
+
+def starting(start: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(start)]
+
+
+def granted_ones(reason: str, words: str, missing: dict[str, Any], granted: Iterable[str]) -> Refused:
+    """The error for tools, or inputs, that nobody has granted: a place of each, and those that there are."""
+    known = sorted(granted)
+    name, span = next(iter(missing.items()))
+    near = nearest(name, known) if len(name) <= LONGEST else None
+    hint = f"{f'did you mean {near}? ' if near else ''}{words} {listed(known) if known else 'none'}"
+    return Refused(reason, f"there is no {listed(missing)}", span, hint)

@@ -68,7 +68,7 @@ OTHER_IMPORTS = {  # modules of which only some things are admitted
 }  # fmt: skip
 ATTRIBUTES = frozenset((
     "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "flat", "get", "is_integer", "items",
-    "lookup", "name", "next", "of", "pairs", "pinned", "pop", "sema_tag", "sorted_keys", "stable", "startswith",
+    "join", "lookup", "name", "next", "of", "pairs", "pinned", "pop", "sema_tag", "sorted_keys", "stable", "startswith",
     "value", "values", "with_traceback",
 ))  # fmt: skip
 BUILTIN_NAMES = frozenset((

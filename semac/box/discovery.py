@@ -12,22 +12,22 @@ from sema_runtime.values.atoms import Keyword, Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.naming import function_name
-from semac.box.profile import BUILTINS
+from semac.box.profile import BUILTINS, FORMS
 from semac.docs.entries import module_entries
-from semac.docs.special_forms import FORMS
+from semac.docs.special_forms import FORMS as DOCUMENTED
 
-FORM_NAMES = (  # special forms of the box, built up from nothing like the profile
-    "->", "->>", "and", "as->", "begin", "case", "cond", "def", "define", "define-record-type", "define-syntax",
-    "define-values", "defmacro", "defmethod", "defmulti", "defn", "defun", "delay", "do", "dotimes", "fn", "for",
-    "for-range", "for/filter", "for/fold", "for/list", "for/map", "force", "guard", "if", "if-let", "lambda", "let",
-    "let*", "let*-values", "let-values", "letrec", "match", "match*", "or", "parameterize", "progn", "quasiquote",
-    "quote", "set!", "some->", "throw", "try", "unless", "when", "when-let", "while",
+MACROS = (  # of the prelude
+    "->", "->>", "as->", "dotimes", "for", "for-range", "for/filter", "for/fold", "for/list", "for/map", "guard",
+    "if-let", "some->", "when-let",
 )  # fmt: skip
 OWN = {
     "return": "(return [value])\n\nEnds the program with a value: done.",
     "fail": "(fail [value])\n\nEnds the program with a value: done, but failed.",
     "dir": "(dir [start])\n\nThe names that the program may use, those that start with start.",
     "apropos": "(apropos part)\n\nThe names that contain a text, and those whose description does.",
+    "*1": "The value of the last program of the session that ended with one; *2 and *3: of those before it.",
+    "*2": "The value of the program before the last one; see *1.",
+    "*3": "The value of the program before the last two; see *1.",
     "doc": "(doc name)\n\nThe documentation of a name: how it is called, what it does, examples.",
 }
 
@@ -38,8 +38,8 @@ TEXTS: dict[str, str] = {}  # the documentation of the language in the box, by n
 def load_texts() -> None:
     """Reads the documentation from the files that declare it: before the process is hardened."""
     found = dict(OWN)
-    for name in FORM_NAMES:
-        found[name] = FORMS[name]
+    for name in (*FORMS, *MACROS):
+        found[name] = DOCUMENTED[name]
     for module in sorted({INDEX[name][0] for name in BUILTINS}):
         for name, entry in module_entries(module).items():
             if name in BUILTINS:

@@ -1,4 +1,4 @@
-"""Builtins that could make huge integers in one step ask first how large the result would be."""
+"""Questions that come before the work: how large an integer would be, how long a pattern is, how deep a text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ from collections.abc import Callable
 from typing import Any
 
 from sema_runtime.lib.numbers import integers, math
+from sema_runtime.lib.text import regex
+from sema_runtime.support.regex.compiled import compiled
 from sema_runtime.values.errors import SemaError
+from semac.syntax import reader
 
 
-class Bits:
-    """How many bits an integer may have. most: of the program that runs."""
+class Most:
+    """What the program that runs may have: bits of an integer, characters of a pattern."""
 
-    most = 1_000_000
+    bits = 1_000_000
+    pattern = 10_000
+
+
+def apply_limits(limits: dict[str, int]) -> None:
+    """Sets what the next program may have."""
+    Most.bits, Most.pattern = limits["integer_bits"], limits["regex_chars"]
+    reader.DEPTH_LIMIT = limits["nesting"]
 
 
 def bounded(function: Callable[..., Any], bits_of: Callable[[int, int], int], name: str) -> Callable[..., Any]:
@@ -23,9 +33,9 @@ def bounded(function: Callable[..., Any], bits_of: Callable[[int, int], int], na
     def asked(first: Any, second: Any) -> Any:
         if type(first) is int and type(second) is int and second > 0:
             bits = bits_of(first, second)
-            if bits > Bits.most:
+            if bits > Most.bits:
                 raise SemaError(
-                    f"{name}: the result would have {bits:,} bits, limit integer_bits is {Bits.most:,}",
+                    f"{name}: the result would have {bits:,} bits, limit integer_bits is {Most.bits:,}",
                     "work with a float, or modulo something; the host can raise integer_bits",
                 )
         return function(first, second)
@@ -39,3 +49,17 @@ def guard_integers() -> None:
     integers.bit_shift_left = bounded(
         integers.bit_shift_left, lambda number, places: number.bit_length() + places, "bit/shift-left"
     )
+
+
+def guard_patterns() -> None:
+    """Puts the question in front of the compiler of regular expressions."""
+
+    def bounded_pattern(pattern: str, ascii_text: bool) -> Any:
+        if len(pattern) > Most.pattern:
+            raise SemaError(
+                f"a regular expression of {len(pattern):,} characters, limit regex_chars is {Most.pattern:,}",
+                "use string functions, or several patterns; the host can raise regex_chars",
+            )
+        return compiled(pattern, ascii_text)
+
+    vars(regex)["compiled"] = bounded_pattern  # where its builtins look it up

@@ -7,6 +7,7 @@ imports, Python, clock or randomness: the host grants such things as tools.
 from __future__ import annotations
 
 from sema_runtime.catalogue_index import INDEX
+from semac.analyze.forms import SPECIAL_FORMS
 
 MODULES = {  # families of builtins, and those of each that are left out
     "lib.collections.hofs": (),
@@ -63,26 +64,44 @@ RUNTIME = frozenset((
     "sema_runtime.values.lookup", "sema_runtime.values.matching", "sema_runtime.values.multiple",
     "sema_runtime.values.parameters", "sema_runtime.values.promises", "sema_runtime.values.records",
     "sema_runtime.tasks.callbacks", "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency",
-    "sema_runtime.conditions.describe",
+    "sema_runtime.conditions.describe", "builtins:tuple",
 ))  # fmt: skip
-OWN = ("return", "fail", "dir", "apropos", "doc")  # what the box adds to the language
+FORMS = frozenset((  # special forms
+    "and", "async", "await", "begin", "case", "cond", "def", "define", "define-record-type", "define-syntax",
+    "define-values", "defmacro", "defmethod", "defmulti", "defn", "defun", "delay", "do", "fn", "force", "if", "lambda",
+    "let", "let*", "let*-values", "let-values", "letrec", "match", "match*", "or", "parameterize", "progn",
+    "quasiquote", "quote", "set!", "throw", "try", "unless", "when", "while",
+))  # fmt: skip
+ABSENT_FORMS = frozenset(SPECIAL_FORMS) - FORMS  # eval, import, what reaches Python
+OWN = ("return", "fail", "dir", "apropos", "doc", "*1", "*2", "*3")  # what the box adds to the language
 
-INSTEAD = {  # by the beginning of a name: what to do without it
-    "file/": "ask the host for the data; it comes as data/NAME",
-    "http/": "call one of the tools, if the host has granted one",
-    "llm/": "call one of the tools, if the host has granted one",
-    "shell": "programs in the box can't start others",
-    "sys/": "the box knows nothing of the machine it runs on",
-    "env": "the box has no environment; settings come as data/NAME",
-    "time": "there is no clock in the box; times come as data/NAME",
-    "sleep": "there is no clock in the box",
-    "math/random": "there is no randomness in the box; random numbers come as data/NAME",
-    "eval": "write the form itself, or a function",
-    "load": "put the definitions into the program",
-    "py/": "Python can't be reached from the box",
-}
+PYTHON = "Python can't be reached from the box"
+NO_CLOCK = "there is no clock in the box; times come as data/NAME"
+NO_CHANCE = "there is no randomness in the box; random numbers come as data/NAME"
+DEFINITIONS = "put the definitions into the program"
+HOST = "call one of the tools, if the host has granted one"
+INSTEAD = {  # by a name, or by its beginning up to a slash: what to do without it
+    "file/": "ask the host for the data; it comes as data/NAME", "http/": HOST,
+    "llm/": HOST, "db/": HOST, "sqlite/": HOST, "agent/": HOST, "conversation/": HOST, "mcp/": HOST,
+    "defagent": HOST, "deftool": HOST, "prompt": HOST,
+    "shell": "programs in the box can't start others", "sys/": "the box knows nothing of the machine it runs on",
+    "env": "the box has no environment; settings come as data/NAME", "time": NO_CLOCK, "time/": NO_CLOCK,
+    "time-ms": NO_CLOCK, "sleep": "there is no clock in the box",
+    "math/random": NO_CHANCE, "math/random-int": NO_CHANCE,
+    "random": NO_CHANCE, "rand": NO_CHANCE, "rand-int": NO_CHANCE, "shuffle": NO_CHANCE, "list/shuffle": NO_CHANCE,
+    "list/pick": NO_CHANCE, "eval": "write the form itself, or a function", "load": DEFINITIONS, "import": DEFINITIONS,
+    "require": DEFINITIONS, "module": DEFINITIONS, "macroexpand": "the host can show expansions: sema compile --dump",
+    "breakpoint": "print what you want to see", "py/": PYTHON,
+}  # fmt: skip
+
+
+def restrict_forms() -> None:
+    """Has the compiler of this process know the forms of the box alone."""
+    for name in ABSENT_FORMS:
+        SPECIAL_FORMS.pop(name, None)
 
 
 def advice(name: str) -> str | None:
-    """What to do in place of a builtin that the box lacks."""
-    return next((text for start, text in INSTEAD.items() if name.startswith(start)), None)
+    """What to do in place of something that the box lacks."""
+    family, slash, _ = name.partition("/")
+    return INSTEAD.get(name) or INSTEAD.get(family + slash if slash else name) or (PYTHON if name[:1] == "." else None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sema_runtime.tasks import scheduler as module
 from sema_runtime.tasks.promises import AsyncPromise
 from sema_runtime.tasks.scheduler import Scheduler
 from sema_runtime.tasks.waiting import Waiter
@@ -68,16 +67,11 @@ class Tasks(Scheduler):
         if self.spawned:
             self.run_others()
 
-    def _idle(self) -> bool:
+    def idle(self) -> bool:
         if not self.waiting:
-            return super()._idle()
+            return super().idle()
         calls, self.waiting = self.waiting, []
         replies = self.exchange([asked for _, asked in calls])
         for (waiter, _), reply in zip(calls, replies, strict=True):
             waiter.wake(reply)
         return True
-
-
-def use(tasks: Tasks) -> None:
-    """Has this thread's tasks run there."""
-    module._per_thread.scheduler = tasks

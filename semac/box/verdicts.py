@@ -21,6 +21,7 @@ from semac.box.admission import Refused
 MOST_TEXT = 2_000  # characters of a message
 TOO_MANY_DIGITS = re.compile(r"(ValueError: )?Exceeds the limit \(\d+ digits\) for integer string conversion.*")
 UNWRITABLE = f"an integer has more than {MOST_DIGITS} digits, too many to write down"
+TOO_NESTED = "nested too deeply (limit"
 ARITHMETIC = ("division by zero", "overflow", "NaN", "infinity", "square root", "logarithm")
 
 
@@ -34,12 +35,20 @@ def verdict(error: BaseException, is_running: bool) -> dict[str, Any]:
     line, column = shown.place or (None, None)
     if line is None and shown.frames:
         line, column = shown.frames[0].line or None, shown.frames[0].col or None
-    return entry(reason(error, is_running), message, shown.hint, line, column)
+    hint = shown.hint
+    if isinstance(error, ReaderError) and TOO_NESTED in message:
+        hint = f"{hint}; the host can raise nesting"
+    return entry(reason(error, is_running), message, hint, line, column)
 
 
 def entry(reason: str, message: str, hint: str | None, line: int | None, column: int | None) -> dict[str, Any]:
-    text = message if len(message) <= MOST_TEXT else message[:MOST_TEXT] + "... (message cut)"
-    return {"status": "error", "reason": reason, "message": visible(text), "hint": hint, "line": line, "column": column}
+    hint = visible(cut(hint)) if hint else None
+    return {"status": "error", "reason": reason, "message": visible(cut(message)), "hint": hint, "line": line,
+            "column": column}  # fmt: skip
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}... (cut)"
 
 
 def visible(text: str) -> str:

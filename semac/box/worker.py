@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import io
 import json
 import os
@@ -11,8 +12,11 @@ import time
 from contextvars import Context
 from typing import Any, NoReturn
 
-from sema_runtime.box.codec import Encoder, TooLarge, decoded, to_frame
+from sema_runtime.box.codec import Encoder, TooLarge, decoded, nodes_in, to_frame
+from sema_runtime.box.hardening import allow_processor_seconds
+from sema_runtime.box.limits import too_many_bytes
 from sema_runtime.lib.language import output
+from sema_runtime.tasks.scheduler import use
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import pretty
@@ -20,18 +24,19 @@ from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree, nodes_of
 from semac.box.discovery import Discovery
-from semac.box.guards import Bits
+from semac.box.guards import apply_limits
+from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
 from semac.box.profile import advice
-from semac.box.tasks import Asked, Tasks, use
-from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, entry, verdict
+from semac.box.tasks import Asked, Tasks
+from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
 from semac.ir.unit import Unit
 from semac.session import Session
 
 FILE = "<program>"
 ATOMS = (Keyword, Symbol, Char)
 CATCHABLE = "__Box_catchable"  # which no name of a program becomes
-MOST_FRAME = 1 << 30
+MOST_WARNINGS = 5
 Answer = dict[str, Any]
 
 
@@ -109,6 +114,13 @@ def over(reason: str, name: str, most: int, instead: str) -> Answer:
     return entry(reason, message, f"{instead}; the host can raise {name}", None, None)
 
 
+def unfit(problem: TooLarge, most: int) -> Answer:
+    """The answer to a program whose value can't leave the box."""
+    message = f"the value {problem.message}, too much for limit result_bytes of {most}"
+    hint = "return a part or a summary; the host can raise result_bytes"
+    return entry("result_exceeded", f"{message}; nothing that the program defined was kept", hint, None, None)
+
+
 class Runner:
     """Runs programs of one session. pipe: to the host, for calls of tools."""
 
@@ -116,9 +128,14 @@ class Runner:
         self.pipe = pipe
         self.session = Session(FILE)
         self.granted: frozenset[str] = frozenset()
+        self.inputs: frozenset[str] = frozenset()
         self.calls = 0
         self.tasks = self.new_tasks(0)
+        self.limits: dict[str, int] = {}
+        self.keeps = False  # whether other programs may call what this one defines
+        self.is_admitted = False  # whether the program has got beyond the checks that leave no traces
         self.is_running = False
+        self.warnings: list[str] = []  # of the compiler
         self.defines: set[str] = set()  # the globals that the program defines or sets
         for status in ("return", "fail"):
             self.session.bind(status, completing(status))
@@ -126,54 +143,78 @@ class Runner:
         discovery = Discovery(self.session.names, self.tools)
         for name, function in (("dir", discovery.dir), ("apropos", discovery.apropos), ("doc", discovery.doc)):
             self.session.bind(name, function)
-        self.session.globals[CATCHABLE] = catchable
+        self.keeping = Keeping(self.session)
 
     def run(self, request: dict[str, Any]) -> Answer:
-        """The answer to a request {"source", "data", "tools", "limits"}."""
+        """The answer to a request {"source", "data", "inputs", "tools", "limits", "keeps"}."""
         limits: dict[str, int] = request["limits"]
+        self.limits, self.keeps = limits, request["keeps"]
+        self.is_admitted = self.is_running = False
+        self.defines = set()
+        self.warnings = []
+        if self.pipe is not None:
+            allow_processor_seconds(limits["wall_ms"] // 1000 + 2)
         prints = Prints(limits)
-        Bits.most = limits["integer_bits"]
+        apply_limits(limits)
         output.sink = output.error_sink = prints
-        answer: Answer
         started = time.perf_counter()
         try:
-            self.grant(request)
-            answer = {"status": "value"}
-            answer |= self.shown(Context().run(self.evaluate, request["source"], limits), limits)
-        except Ended as ended:
-            answer = ended.answer
-            if answer["status"] in ("return", "fail"):
-                answer = self.completed(ended, limits)
-        except Unsafe as problem:
-            answer = entry("internal_error", f"the compiled program was refused: {problem}", None, None, None)
-        except BaseException as error:  # whatever a program raises is its answer
-            answer = explained(error, self.is_running)
+            answer = self.answer(request, limits)
         finally:
             output.sink = output.error_sink = None
         duration = round((time.perf_counter() - started) * 1000, 3)
-        if answer["status"] in ("value", "return") and self.defines:
-            answer["defined"] = summary(self.defines, self.value_of)
-        return {**answer, "prints": list(prints), "duration_ms": duration}
+        if answer["status"] == "error" and not self.is_admitted and not self.session.macros:
+            answer["untouched"] = True
+        return {**answer, "prints": list(prints), "warnings": self.warnings, "duration_ms": duration}
+
+    def answer(self, request: dict[str, Any], limits: dict[str, int]) -> Answer:
+        try:
+            self.grant(request)
+            value = Context().run(self.evaluate, request["source"], limits)
+            answer = {"status": "value", **self.shown(value, limits), **self.defined()}
+            self.keep(limits)
+            self.keeping.remember(value)
+            return answer
+        except Ended as ended:
+            if ended.answer["status"] in ("return", "fail"):
+                return self.completed(ended, limits)
+            return ended.answer
+        except Unsafe as problem:
+            return entry("internal_error", f"the compiled program was refused: {problem}", None, None, None)
+        except BaseException as error:  # whatever a program raises is its answer
+            return explained(error, self.is_running)
+
+    def keep(self, limits: dict[str, int]) -> None:
+        """Raises Ended where a session would hold too much."""
+        if self.keeps and self.keeping.exceeds(limits["kept_mb"]):
+            instead = "keep less: counts and samples in place of items"
+            raise Ended(over("kept_exceeded", "kept_mb", limits["kept_mb"], instead))
+
+    def defined(self) -> dict[str, Any]:
+        """The part of an answer that says what the program defined."""
+        return {"defined": summary(self.defines, self.value_of)} if self.defines else {}
 
     def value_of(self, name: str) -> Any:
         """The value of a global; ABSENT where it has none."""
         return self.session.globals.get(self.session.shared.global_name(name), ABSENT)
 
     def grant(self, request: dict[str, Any]) -> None:
+        before = memory_in_use()
         for name, value in request["data"].items():
             self.session.bind(f"data/{name}", decoded(value))
         for name in request["tools"]:
             self.session.bind(f"tool/{name}", self.tool(name))
         self.tools.update(request["tools"])
+        self.inputs = frozenset(f"data/{name}" for name in request["inputs"])
         self.granted = frozenset(self.session.names)
+        self.keeping.granted(before)
 
     def evaluate(self, source: str, limits: dict[str, int]) -> Any:
-        self.is_running = False
-        self.defines = set()
         size = len(source.encode("utf-8", "surrogatepass"))
         if size > limits["source_bytes"]:
             raise Ended(over("source_exceeded", "source_bytes", limits["source_bytes"], "send a shorter program"))
-        unit = self.session.compile(source, FILE, "program")
+        unit = self.session.compile(source, FILE, "module" if self.keeps else "program")
+        self.is_admitted = True
         self.defines = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.is_running = True
         self.tasks = self.new_tasks(limits["tasks"])
@@ -184,7 +225,11 @@ class Runner:
 
     def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
         try:
-            return {**ended.answer, **self.shown(ended.value, limits)}
+            answer = {**ended.answer, **self.shown(ended.value, limits)}
+            if ended.answer["status"] == "return":
+                self.keep(limits)
+                answer |= self.defined()
+            return answer
         except Ended as too_large:
             return too_large.answer
         except BaseException as error:
@@ -193,10 +238,17 @@ class Runner:
     def shown(self, value: Any, limits: dict[str, int]) -> Answer:
         """The value as text and for the host, within its limit."""
         try:
-            encoded = Encoder().encode(value)  # first: what is too deep to leave would take long to print
+            # first: what is too deep to leave would take long to print
+            encoded = Encoder(nodes_in(limits["result_bytes"])).encode(value)
         except TooLarge as problem:
-            raise Ended(entry("result_exceeded", problem.message, None, None, None)) from None
-        text = None if value is None else pretty(value)
+            raise Ended(unfit(problem, limits["result_bytes"])) from None
+        try:
+            text = None if value is None else pretty(value)
+        except ValueError as problem:
+            if TOO_MANY_DIGITS.match(str(problem)) is None:
+                raise
+            raise Ended(entry("result_exceeded", f"the value can't be shown: {UNWRITABLE}",
+                              "return its remainder by something, or (float n)", None, None)) from None  # fmt: skip
         if text is not None and len(text) > limits["result_bytes"]:
             raise Ended(over("result_exceeded", "result_bytes", limits["result_bytes"], "return a part or a summary"))
         return {"text": text, "value": encoded}
@@ -206,9 +258,13 @@ class Runner:
 
         def call(*args: Any) -> Any:
             try:
-                encoded = [Encoder().encode(arg) for arg in args]
+                encoded = Encoder(nodes_in(self.limits["tool_argument_bytes"])).encode(list(args))
             except TooLarge as problem:
-                raise SemaError(f"tool/{name}: {problem.message}") from None
+                raise ToolError(f"tool/{name}: what it is called with {problem.message}", "validation-error") from None
+            size, most = len(json.dumps(encoded)), self.limits["tool_argument_bytes"]
+            if size > most:
+                message = too_many_bytes("its arguments take", size, "tool_argument_bytes", most, "send less")
+                raise ToolError(f"tool/{name}: {message}", "validation-error")
             reply = self.tasks.ask(name, encoded)
             if "ended" in reply:
                 raise Ended(reply["ended"])
@@ -237,6 +293,15 @@ class Runner:
             os._exit(1)  # the host is gone, or speaks of something else
         replies: list[dict[str, Any]] = answer["replies"]
         return replies
+
+
+def warned(suspicions: list[Any]) -> list[str]:
+    """What the compiler says of mistakes that the language accepts, a line each."""
+    return [
+        visible(cut(f"line {one.span[0]}: {one.message}{f' ({one.hint})' if one.hint else ''}"))
+        for one in suspicions[:MOST_WARNINGS]
+        if one.span is not None
+    ]
 
 
 def completing(status: str) -> Any:
@@ -315,7 +380,10 @@ def guard_compiler(runner: Runner) -> None:
 
     def check_unit(name: str, unit: Unit) -> None:
         if name == "build":
-            admit(unit, runner.granted)
+            runner.warnings += warned(unit.warnings)
+            admit(unit, runner.granted, runner.inputs)
+            runner.is_admitted = True
+            unit.left_out |= {"steps"}  # tasks of the box are counted where they begin
 
     def check_code(tree: ast.Module) -> None:
         imports.update(runner.session.shared.imports)
@@ -339,6 +407,7 @@ def prepared() -> Runner:
     """The runner of this process, whose compiler checks what it makes."""
     runner = Runner(_pipe)
     guard_compiler(runner)
+    setattr(builtins, CATCHABLE, catchable)  # there, since handlers of macros look it up, too
     return runner
 
 

@@ -23,8 +23,9 @@ from sema_runtime.box.probe import layers
 from sema_runtime.values.digits import MOST_DIGITS
 from semac.box import worker
 from semac.box.discovery import load_texts
-from semac.box.guards import guard_integers
-from semac.box.profile import MODULES
+from semac.box.guards import guard_integers, guard_patterns
+from semac.box.profile import MODULES, restrict_forms
+from semac.box.suggestions import load_advice
 from semac.process import deepen
 
 MOST_MESSAGE = 4096
@@ -36,6 +37,7 @@ LOADED = (
     "semac.syntax", "semac.types", "semac.diagnostics",
 )  # fmt: skip
 EXTRA = (
+    "sema_runtime.form_layout",
     "sema_runtime.lib.time.datetime", "sema_runtime.lib.text.crypto", "sema_runtime.lib.text.diff",
     "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency", "sema_runtime.tasks.callbacks",
     "sema_runtime.lib.language.control", "sema_runtime.lib.language.multimethods", "sema_runtime.values.promises",
@@ -84,6 +86,8 @@ def reserve_stack() -> None:
     import ctypes
     import resource
 
+    if not os.path.exists("/proc/self/maps"):
+        return
     with open("/proc/self/maps") as regions:
         stack = next((line for line in regions if line.rstrip().endswith("[stack]")), None)
     most, _ = resource.getrlimit(resource.RLIMIT_STACK)
@@ -96,11 +100,14 @@ def warm_up() -> None:
     """Runs programs of many kinds, for what they load at first use."""
     limits = vars(Limits())
     for source in WARM_UP:
-        worker.Runner(None).run({"source": source, "data": {}, "tools": {}, "limits": limits})
+        worker.Runner(None).run(
+            {"source": source, "data": {}, "inputs": [], "keeps": False, "tools": {}, "limits": limits}
+        )
 
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
+    os.environ.clear()
     sys.set_int_max_str_digits(MOST_DIGITS)
     sys.dont_write_bytecode = True
     available = layers()
@@ -108,7 +115,10 @@ def main() -> None:
     reserve_stack()
     load_everything()
     load_texts()
+    load_advice()
     guard_integers()
+    guard_patterns()
+    restrict_forms()
     warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -142,7 +152,7 @@ def start(
     """Becomes a worker. taken: bytes of address space that this process has."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        memory = taken + (order["memory_mb"] << 20)
+        memory = taken + (order["memory_mb"] << 20) if taken else 0
         harden(descriptor, memory, order["cpu_seconds"], available, filter_)
         worker.serve(runner, PIPE)
     except BaseException:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import click
 
-from semac.cli.box import limit_options, named_data, opened, tools_of
+from semac.cli.box.options import granted_options, limit_options, named_data, opened, tools_of
 
 TOKEN = "SEMA_BOX_TOKEN"
 
@@ -24,8 +26,7 @@ def main(args: list[str]) -> int:
 @click.option("--http", "address", metavar="[HOST:]PORT", help="Serve Streamable HTTP there; without, stdio.")
 @click.option("--token-file", metavar="FILE", help=f"The bearer token of clients, 32 characters or more; or {TOKEN}.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME[:PORT]", help="A name that clients reach it by.")
-@click.option("--data", "data", multiple=True, metavar="NAME=@FILE", help="data/NAME: a JSON file, or JSON itself.")
-@click.option("--tools", "tools", multiple=True, metavar="FILE", help="A Sema file; its tools become tool/NAME.")
+@granted_options
 @limit_options
 def serve(
     address: str | None,
@@ -53,17 +54,26 @@ def serve(
         server = make_server(service)
         try:
             if address is None:
-                asyncio.run(server.run_stdio_async())
+                asyncio.run(until_nobody_reads(server.run_stdio_async()))
             else:
                 from sema_runtime.box.serve import http
+                from sema_runtime.mcp_server.transports import Address
 
-                host, port = host_and_port(address)
-                asyncio.run(http.serve(server, pool, host, port, token_of(token_file), hosts, announce))
+                place = Address(*host_and_port(address), token_of(token_file), hosts)
+                asyncio.run(http.serve(server, pool, place, announce))
         except KeyboardInterrupt:
             return 130
         finally:
             service.close()
     return 0
+
+
+async def until_nobody_reads(serving: Coroutine[Any, Any, None]) -> None:
+    """Serves over stdio until the client is gone, also where it leaves in the middle of a request."""
+    try:
+        await serving
+    except* BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left to write
 
 
 def announce(url: str) -> None:

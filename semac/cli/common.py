@@ -11,6 +11,7 @@ import click
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 LLM_OPTIONS = ("chat_model", "chat_provider", "embedding_model", "embedding_provider")
+OPTIONS = ("sandbox", "allowed_paths", "allow", "no_llm", *LLM_OPTIONS)  # what `set_up` needs
 WITH_VALUE = {
     *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),
     *("--embedding-model", "--embedding-provider", "--sandbox", "--allowed-paths", "--allow"),

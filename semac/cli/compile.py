@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from sema_runtime.compiled_modules import compiled_path
 from semac.cli.common import SETTINGS, failed, files_below, sema_files, standalone
 
 PYTHON_FILES = (".py", ".pyi", "py.typed")  # what a compiled folder gets besides
@@ -57,7 +58,7 @@ def compile_command(source: str, output: str | None, check: bool, fast: bool, na
     if dump is None and not check and output != "-":
         into_folder = output is not None and (os.path.isdir(output) or output.endswith(os.sep))
         name = os.path.join(output or "", os.path.basename(source)) if into_folder else source
-        return compile_file(source, python_path(name) if into_folder or output is None else output, check, fast=fast)
+        return compile_file(source, compiled_path(name) if into_folder or output is None else output, check, fast=fast)
     return compile_file(source, None, check, dump or "py", fast)
 
 
@@ -67,7 +68,7 @@ def compile_folder(source: str, output: str, check: bool, fast: bool) -> int:
     status = 0
     made = set()
     for path in files_below(source, (".sema",)):
-        target = python_path(os.path.join(output, os.path.relpath(path, source)))
+        target = compiled_path(os.path.join(output, os.path.relpath(path, source)))
         beside = os.path.join(os.path.dirname(path), os.path.basename(target))
         if os.path.isfile(beside) and not same_place(beside, target):
             status = failed(f"{path} and {beside} would both be written to {target}: Python imports the latter")
@@ -97,12 +98,6 @@ def copy_file(path: str, target: str) -> int:
     except OSError as error:
         return failed(f"cannot write '{target}': {error.strerror}")
     return 0
-
-
-def python_path(path: str) -> str:
-    """The path to which the module of a source file is written."""
-    folder, name = os.path.split(path)
-    return os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
 
 
 def compile_file(

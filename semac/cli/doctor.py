@@ -170,11 +170,15 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
 
 
 def _box_line(box: dict[str, Any]) -> str:
-    if box["missing"]:
-        return (
-            f"Box: this machine lacks {', '.join(box['missing'])}; 'sema box' runs nothing without them unless told to"
-        )
-    return f"Box: protected by {', '.join(box['layers'])}"
+    from sema_runtime.box.policy import VARIABLE, WHERE
+
+    always = f"{'a user of their own, ' if box['own_user'] else ''}limits of memory and processor, the deadline"
+    if not box["missing"]:
+        return f"Box: programs have {', '.join(box['layers'])}, {always}"
+    lacks = "; ".join(f"{name} ({WHERE[name]})" for name in box["missing"])
+    runs = "programs run without it" if box["runs"] else "no program runs"
+    policy = f"{VARIABLE}={','.join(box['needs']) or 'none'}; --allow-missing-layers"
+    return f"Box: this machine lacks {lacks}: {runs} ({policy})"
 
 
 def _ledger_line(ledger: dict[str, Any]) -> str:

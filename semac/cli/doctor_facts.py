@@ -18,12 +18,13 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "otel-grpc": (("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.grpc"), "the same over gRPC"),
     "keychain": (("keyring",), "tokens of MCP servers in the system's keychain"),
     "scoped-logins": (("cryptography",), "logins to MCP servers that belong to a workflow or run"),
-    "mcp": (("mcp",), "servers in the Python process for mcp/connect (mcp/* need nothing otherwise)"),
+    "mcp": (("mcp",), "sema mcp; servers in the Python process for mcp/connect (mcp/* need nothing otherwise)"),
     "serial": (("serial",), "serial/*"),
     "approvals": (("cryptography",), "signed decisions about what workflows ask"),
     "repl": (("prompt_toolkit",), "the REPL's editor: whole forms, colours, completion"),
-    "lsp": (("pygls",), "sema lsp, the language server for editors"),
     "test": (("pytest", "coverage", "hypothesis"), "sema test, defproperty"),
+    "build": (("PyInstaller",), "sema build --standalone"),
+    "site": (("zensical", "yaml", "pygments"), "the documentation as a web site (scripts/build_site)"),
     "jupyter": (("ipykernel", "jupyter_client"), "the Jupyter kernel, %%sema"),
 }
 SETTINGS = (
@@ -85,12 +86,20 @@ def sandbox() -> dict[str, Any]:
     }
 
 
-def box() -> dict[str, list[str]]:
-    """The layers of the kernel's protection that programs in the box have here, and those that are missing."""
+def box() -> dict[str, Any]:
+    """The layers of the kernel's protection that programs in the box have here, those that are missing, and those
+    without which none runs."""
+    from sema_runtime.box.policy import needed
     from sema_runtime.box.probe import LAYERS, layers
 
     there = layers()
-    return {"layers": sorted(there), "missing": sorted(set(LAYERS) - there)}
+    return {
+        "layers": sorted(there),
+        "missing": sorted(set(LAYERS) - there),
+        "needs": sorted(needed()),
+        "own_user": hasattr(os, "getuid") and os.getuid() == 0,
+        "runs": hasattr(os, "fork") and needed() <= there,
+    }
 
 
 def _version() -> str:

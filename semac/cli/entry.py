@@ -7,30 +7,45 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
 def main() -> int:
     """Runs `sema` and returns the exit status."""
+    return guarding_pipes(_main)
+
+
+def guarding_pipes(action: Callable[[], int]) -> int:
+    """Runs an action and returns its exit status, or that of a command whose output nobody reads any more."""
     try:
-        return _main()
+        return action()
     except BrokenPipeError:
         from semac.cli.exits import pipe_closed
 
         return pipe_closed()
 
 
-def _main() -> int:
+def prepare_process() -> None:
+    """Settings of Python for a process that runs Sema programs."""
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         open_closed_streams()
     sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size
     sys.unraisablehook = unraisable
     _thread._excepthook = thread_failed  # `threading` takes its hook from there when it is imported
+
+
+def _main() -> int:
+    prepare_process()
     args = sys.argv[1:]
     if len(args) == 1 and args[0].endswith(".sema"):
         from semac.cli.running import run_file
 
         return run_file(args[0])
+    if not args:
+        from semac.cli.repl.start import main as repl
+
+        return repl()
     if args == ["eval", "--jsonl"]:
         from semac.cli.eval.answers import jsonl
         from semac.cli.eval.limits import Limits

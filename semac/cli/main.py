@@ -16,7 +16,8 @@ from semac.cli.common import SETTINGS, WITH_VALUE, failed, sandbox_options, set_
 # name: (module, one line of help); the module's `main` takes the arguments and returns the exit status
 COMMANDS: dict[str, tuple[str, str]] = {
     "ast": ("semac.cli.ast", "Show the forms of a program, as text or JSON."),
-    "box": ("semac.cli.box", "Run programs that nobody trusts, in hardened processes."),
+    "box": ("semac.cli.box.commands", "Run programs that nobody trusts, in hardened processes."),
+    "build": ("semac.build.command", "Build a program and all that it needs into one file."),
     "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
     "check": ("semac.cli.check", "Report errors of programs without running them."),
     "completions": ("semac.cli.completions.command", "Print or install what a shell completes at Tab."),
@@ -26,16 +27,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
     "fmt": ("semac.cli.fmt", "Lay out source files."),
     "jupyter": ("semac.jupyter.install", "Install the kernel for Jupyter notebooks."),
-    "lsp": ("semac.cli.lsp", "Answer an editor: completion, definitions, errors (Language Server Protocol)."),
-    "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
+    "lsp": ("semac.cli.editors.lsp", "Answer an editor: completion, definitions, errors (Language Server Protocol)."),
+    "mcp": ("semac.mcp_server.command", "Serve Sema to MCP clients such as coding agents; logins to other servers."),
+    "new": ("semac.project.command", "Make a project with a package, tests, CI and a build hook."),
     "notebook": ("semac.jupyter.notebook", "Run, export and convert notebooks; open JupyterLab."),
-    "nrepl": ("semac.cli.nrepl", "Start a server with which editors evaluate forms."),
+    "nrepl": ("semac.cli.editors.nrepl", "Start a server with which editors evaluate forms."),
+    "pkg": ("semac.pkg.command", "Install packages from git, registries and Python's index."),
     "run": ("semac.cli.run", "Run a file or, with -m, a module of Python or Sema, with the import hook."),
+    "stubs": ("semac.cli.editors.stubs", "Write .pyi files: types for mypy, pyright and editors."),
     "test": ("semac.testing.command", "Run the tests in test_*.sema and test_*.py, with pytest."),
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("build", "dap", "disasm", "pkg", "update", "web")  # the reference's
+NOT_YET = ("dap", "disasm", "update", "web")  # the reference's
 EPILOG = """\b
 Commands:
 {commands}
@@ -225,7 +229,7 @@ def in_session(
     if plain or options["interactive"]:
         from semac.cli.repl.loop import Repl
 
-        return Repl(session, quiet=options["quiet"]).run()
+        return Repl(lambda: session, quiet=options["quiet"]).run()
     return status
 
 

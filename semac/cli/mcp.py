@@ -1,4 +1,4 @@
-"""`sema mcp`: logins to the MCP servers that programs connect to, and the box as such a server."""
+"""`sema mcp login|logout|list`: logins to the MCP servers that programs connect to."""
 
 from __future__ import annotations
 
@@ -9,40 +9,17 @@ from typing import Any
 
 import click
 
-EXISTING = """Programs are clients of MCP servers: (mcp/connect {...}). To log in to servers that require it:
-
-  sema mcp login URL [--device] [--client-id ID] [--token TOKEN [--expires-in SECONDS]]
-  sema mcp logout URL
-  sema mcp list
-
-Add --workflow NAME or --run RUN for the logins of a workflow in this directory, or of one run.
-
-To serve programs in the box to MCP clients, over stdio or HTTP: sema mcp --box --help
-
-Serving the tools of a program (sema mcp FILES) is not available yet."""
-NO_SERVER = "serving the tools of a program (sema mcp {}) is not available yet; there are login, logout and list"
-
 
 def main(args: list[str]) -> int:
-    """Runs `sema mcp ARGS` and returns the exit status."""
+    """Runs `sema mcp login|logout|list ...` and returns the exit status."""
     from semac.cli.common import standalone
 
-    if "--box" in args:
-        from semac.cli.box_server import main as serve
-
-        return serve([arg for arg in args if arg != "--box"])
-    if args and not args[0].startswith("-") and args[0] not in commands.commands:
-        print(f"Error: {NO_SERVER.format(args[0])}", file=sys.stderr)
-        return 2
     return standalone(commands, args)
 
 
-@click.group("sema mcp", invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.pass_context
-def commands(context: click.Context) -> None:
+@click.group("sema mcp", context_settings={"help_option_names": ["-h", "--help"]})
+def commands() -> None:
     """Log in to MCP servers, log out, list them."""
-    if context.invoked_subcommand is None:
-        click.echo(EXISTING)
 
 
 def of_whom(command: Any) -> Any:

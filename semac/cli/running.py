@@ -16,6 +16,7 @@ NOT_FOUND = "file not found: '{}' (not a file or command)\n\nRun 'sema --help' f
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import CodeType
 
 
 def run_file(path: str, arguments: Sequence[str] = ()) -> int:
@@ -50,8 +51,13 @@ def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
     if sandboxed():  # no file that the program can write may stand in for a module that is imported late
         del sys.path[:1]
     code = program_code(path, source)
-    sys.argv = [path, *arguments]
     look_beside(path)
+    run_code(code, path, [path, *arguments])
+
+
+def run_code(code: CodeType, path: str, command: Sequence[str]) -> None:
+    """Runs the code of a program as the main module. path: of its file. command: what `sys.argv` is to be."""
+    sys.argv = [*command]
     deepen()
     gc.set_threshold(*COLLECTOR)
     module = type(sys)("__main__")  # the module that pickled functions and other processes look for

@@ -68,7 +68,7 @@ def main(args: Sequence[str]) -> int:
                 print(f"  related: {advice}", file=sys.stderr)
             return 1
         text = entry.text()
-    _output(text, "--pager" if "--pager" in args else "--no-pager" if "--no-pager" in args else "")
+    show_text(text, "--pager" if "--pager" in args else "--no-pager" if "--no-pager" in args else "")
     return 0
 
 
@@ -227,7 +227,7 @@ def similar(name: str) -> str | None:
     return matches[0] if matches else None
 
 
-def _output(text: str, pager: str) -> None:
+def show_text(text: str, pager: str = "") -> None:
     """Prints the text, through `less` when asked to or when it is taller than the terminal."""
     import shutil
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.catalogue_index import INDEX
 from semac.types.signatures import Function, Name, TypeExpr, Union, Variable, signatures_of
 
-WORDS = {"str": "string", "fn": "function", "seq": "list|vector", "dict": "map|hashmap"}
+WORDS = {"str": "string", "fn": "function", "seq": "list|vector", "flat": "list", "dict": "map|hashmap"}
 NUMBERS = ("int", "float", "rational")
 UNSAID = ("any", "never", "other")  # `other`: arithmetic also takes objects of Python
 
@@ -37,5 +37,5 @@ def _word(part: TypeExpr) -> str:
     if not isinstance(part, Name) or part.name in UNSAID:
         return ""
     word = WORDS.get(part.name, part.name)
-    inner = _word(part.args[0]) if part.name in ("list", "vector") else ""
+    inner = _word(part.args[0]) if part.name in ("list", "flat", "vector") else ""
     return f"{word}[{inner}]" if inner and not {"|", "["} & set(inner) else word

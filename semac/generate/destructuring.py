@@ -22,7 +22,9 @@ from semac.anf.nodes import (
 from semac.generate.constants import stored_key
 from semac.generate.context import Context
 from semac.generate.destination import Dest
+from semac.generate.iteration import is_list_object
 from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name
+from semac.types.lattice import FLAT
 
 MATCHING = "sema_runtime.values.matching:"
 LIST = "sema_runtime.values.lists:List"
@@ -30,9 +32,18 @@ LIST = "sema_runtime.values.lists:List"
 
 def destructure(c: Context, op: Destructure, dest: Dest) -> None:
     if not known_shape(c, op):
-        take_apart(c, op.pattern, c.expr(op.value), c.loc(op))
+        take_apart(c, op.pattern, parts_of(c, op), c.loc(op))
     if dest.after:
         c.append(ast.Break(**c.loc(op)))
+
+
+def parts_of(c: Context, op: Destructure) -> ast.expr:
+    """What is taken apart: of a flat list that surely fits, its items."""
+    value = c.expr(op.value)
+    fits = type(op.pattern) is SequencePattern and op.pattern.fits and not op.pattern.or_nil
+    if fits and op.value.type.only(FLAT) and is_list_object(op.value) and not c.module.unit.is_text:
+        return attribute(value, "flat", c.loc(op))
+    return value
 
 
 def known_shape(c: Context, op: Destructure) -> bool:

@@ -41,7 +41,7 @@ def own_rank(op: Op) -> int:
         return PURE
     if kind is Read:
         var = op.var  # type: ignore[attr-defined]
-        return EFFECT if var.is_global and not var.defined else READ
+        return EFFECT if var.is_global and (var.late or not var.defined) else READ
     if kind is GetField and op.is_sure:  # type: ignore[attr-defined]
         return READ
     if kind is IsRecord and op.is_sure:  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def source_rank(op: Comprehension) -> int:
     """How a comprehension, apart from its operands and blocks, takes part in the order of effects."""
     if op.kind in ("sort-by", "group-by", "key-by") and not value_type(op).only(PLAIN_KEYS):
         return EFFECT  # a key may be none
-    if op.how == "range" or (op.how == "pairs" and op.sources[0].type.only(DICT)):
+    if op.how in ("range", "text") or (op.how == "pairs" and op.sources[0].type.only(DICT)):
         return PURE
     is_sure = op.how in ("items", "indexed", "zip", "reversed") and all(
         source.type.only(SEQUENCE) for source in op.sources

@@ -6,7 +6,6 @@ import ast
 from typing import Any
 
 from sema_runtime.values.atoms import Char
-from sema_runtime.values.maps import PLAIN
 from semac.anf.nodes import (
     BuiltinRef,
     Call,
@@ -47,13 +46,15 @@ from semac.generate.context import Context
 from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
-from semac.generate.iteration import comprehension, result_param
+from semac.generate.iteration import comprehension, is_list_object, result_param
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, negate, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function
+from semac.optimize.keys import is_stored_key
+from semac.types.lattice import FLAT
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:
@@ -156,10 +157,22 @@ def python(c: Context, op: Python) -> ast.expr:
         return negate(c.test(op.args[0]), c.loc(op))
     args = c.exprs(op.args)
     loc = c.loc(op)
+    if op.kind in TAKE_ITEMS and not c.module.unit.is_text:
+        args = [item_source(operand, printed, loc) for operand, printed in zip(op.args, args, strict=True)]
     if op.kind == "List":
         return call(c.runtime(LISTS + "List", loc), [ast.List(args, ast.Load(), **loc)] if args else [], loc)
     texts = same_text(op, args, loc) if op.kind == "is" and len(args) == 2 else None
     return operation(c, op.kind, args, loc) if texts is None else texts
+
+
+TAKE_ITEMS = frozenset(("spliced", "to_tuple", "join", "sum_of", "max_of", "min_of"))  # what reads all items of a list
+
+
+def item_source(operand: Expr, printed: ast.expr, loc: Loc) -> ast.expr:
+    """What to read the items of an operand from."""
+    if operand.type.only(FLAT) and is_list_object(operand):
+        return attribute(printed, "flat", loc)
+    return printed
 
 
 def same_text(op: Python, args: list[ast.expr], loc: Loc) -> ast.expr | None:
@@ -200,7 +213,10 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     fast = operation(c, op.fast, again, loc)
     path, _, builtin = op.slow.partition("builtin:")
     slow = c.builtin_function(builtin, loc) if builtin else c.runtime(path, loc)
-    return ast.IfExp(asked, fast, call(slow, list(again), loc), **loc)
+    otherwise: ast.expr = call(slow, list(again), loc)
+    if op.type.form:  # a character as text
+        otherwise = attribute(otherwise, "value", loc)
+    return ast.IfExp(asked, fast, otherwise, **loc)
 
 
 # Data
@@ -216,7 +232,7 @@ def make_map(c: Context, op: MakeMap) -> ast.expr:
     keys, items = values[0::2], values[1::2]
     if op.is_raw:
         return ast.Dict(list(keys), list(items), **loc)
-    if all(type(key) is Lit and type(key.value) in PLAIN for key in op.items[0::2]):
+    if all(map(is_stored_key, op.items[0::2])):
         return call(c.runtime(MAPS + "Map", loc), [ast.Dict(list(keys), list(items), **loc)], loc)
     pairs: list[ast.expr] = [tuple_of([key, item], loc) for key, item in zip(keys, items, strict=True)]
     literal = c.runtime("sema_runtime.values.map_keys:map_literal", loc)

@@ -58,6 +58,8 @@ def define_function(c: Context, op: Closure, target: str) -> None:
         as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
         inner.append(assign(rest, as_list, loc))
     function_body(inner, function)
+    if function.is_generator and not yields(inner.out):  # where it would can't be reached, and was left out
+        inner.append(ast.If(const(False, loc), [ast.Expr(ast.Yield(None, **loc), **loc)], [], **loc))
     made = definition(inner, target, arguments, inner.out, loc)
     if c.module.unit.is_text:
         annotate(made, function, loc)
@@ -124,6 +126,18 @@ def bound_names(body: list[ast.stmt]) -> set[str]:
         if not isinstance(node, ast.FunctionDef | ast.Lambda):
             stack += ast.iter_child_nodes(node)
     return names
+
+
+def yields(body: list[ast.stmt]) -> bool:
+    """Whether statements have a `yield`, functions inside left out."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            stack += ast.iter_child_nodes(node)
+    return False
 
 
 def annotate(made: ast.FunctionDef, function: Function, loc: Loc) -> None:

@@ -16,6 +16,7 @@ from semac.anf.nodes import (
     If,
     IsRecord,
     Iteration,
+    Lit,
     Logic,
     Op,
     Python,
@@ -26,11 +27,29 @@ from semac.anf.nodes import (
 from semac.anf.walk import blocks, expressions
 from semac.generate.effects import EFFECT, commute, loop_rank
 from semac.ir.nodes import Var
-from semac.types.lattice import BOOL, INT
+from semac.types.lattice import BOOL, FLAT, INT, VECTOR
 
 KEYED = ("sort-by", "group-by", "key-by")  # kinds that need the item besides its key
 EARLY = ("any", "every", "find")  # kinds that may end before the last item
 ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
+
+
+TAKES_ITEMS = {
+    "to_tuple": "to_tuple",
+    "join": "join",
+    "flat_len": "len",
+    "list_len": "len",
+    "sum_of": "sum_of",
+    "spliced": "spliced",
+}
+
+
+def take_bare(op: Python) -> None:
+    """Has an operation that reads the items of a new list take Python's own list."""
+    for made in op.args:
+        if type(made) is Comprehension and made.kind in ("list", "sort-by"):
+            made.bare = True
+            op.kind = TAKES_ITEMS[op.kind]
 
 
 def fuse(op: Iteration) -> None:
@@ -56,7 +75,23 @@ def unwrapped(source: Expr) -> Expr:
             source.var.hint = "items"
     elif type(source) is Python and source.kind == "List":
         source.kind = "tuple"
+    elif type(made) is CallBuiltin and made.name == "vector->list" and made.args[0].type.only(VECTOR):
+        return made.args[0]
+    elif type(made) is Guarded and made.fast == "next" and type(source) is Guarded:
+        return after_first(made)
     return source
+
+
+def after_first(source: Guarded) -> Expr:
+    """The items after the first of a flat list, without cells."""
+    count, whole = 1, source.args[0]
+    if type(whole) is Guarded and whole.fast == "next":
+        count, whole = 2, whole.args[0]
+    if not whole.type.only(FLAT):
+        return source
+    after = Python("flat_after", [whole, Lit(count)], span=source.span, type=source.type)
+    after.weight, after.rank = source.weight, source.rank
+    return after
 
 
 def is_range(op: CallBuiltin) -> bool:

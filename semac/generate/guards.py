@@ -16,6 +16,7 @@ from semac.anf.records import RecordType
 from semac.generate.context import Context
 from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, walrus
 from semac.generate.records import has_class
+from semac.types.lattice import ARRAY, FLOAT, INT, LIST, MAP, NIL, STR, VECTOR
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
@@ -26,6 +27,7 @@ TYPES = {
 }  # fmt: skip
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
+OR_NIL = {"int": INT, "float": FLOAT, "str": STR, "tuple": VECTOR, "List": LIST, "Map": MAP, "MutableArray": ARRAY}
 NUMBER = "number"  # an int or a float, all the operands of the same type
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
@@ -115,7 +117,7 @@ def is_readable(value: ast.expr) -> bool:
     if isinstance(value, ast.Name | ast.Constant):
         return True
     if isinstance(value, ast.Attribute):
-        return value.attr == "items" and is_readable(value.value)
+        return value.attr in ("items", "flat") and is_readable(value.value)
     if isinstance(value, ast.Subscript):
         return is_readable(value.value) and is_readable(value.slice)
     if isinstance(value, ast.BinOp):
@@ -124,8 +126,13 @@ def is_readable(value: ast.expr) -> bool:
 
 
 def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:
-    """`type(a) is type(b) is int`, each variable asked once."""
+    """`type(a) is type(b) is int`, each variable asked once; `a is not None` of what can be nothing else."""
     loc = operands.loc
+    or_nil = [position for position in positions if is_nil_else(operands.args[position], kind)]
+    if or_nil:
+        asked_for_nil = [_not_nil(operands, (position,)) for position in positions if position in or_nil]
+        others = tuple(position for position in positions if position not in or_nil)
+        return boolop(ast.And(), [*asked_for_nil, *([is_type(operands, kind, others)] if others else [])], loc)
     asked: list[ast.expr] = []
     names: set[str] = set()
     for position in positions:
@@ -141,6 +148,12 @@ def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.ex
     path = TYPES[kind]
     wanted = operands.c.runtime(path, loc) if path else builtin(kind, loc)
     return ast.Compare(asked[0], [ast.Is() for _ in asked], [*asked[1:], wanted], **loc)
+
+
+def is_nil_else(arg: Expr, kind: str) -> bool:
+    """Whether a value surely is nil where it isn't of the kind."""
+    tags = OR_NIL.get(kind, 0)
+    return arg.type.tags & NIL != 0 and bool(arg.type.tags & tags) and arg.type.only(tags | NIL)
 
 
 def _length_of(part: str) -> Callable[[ast.expr, Loc], ast.expr]:
@@ -194,6 +207,26 @@ def _rest_of_index(part: str) -> Question:
         return None
 
     return asked
+
+
+def _slice(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`start <= end <= len(text)`, of indices that aren't negative."""
+    text, start, end = positions
+    loc = operands.loc
+    value = operands.use(text, "text")
+    order = [operands.use(start, "start"), operands.use(end, "end"), call(builtin("len", loc), [value], loc)]
+    return ast.Compare(order[0], [ast.LtE(), ast.LtE()], order[1:], **loc)
+
+
+def _ends_at(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`len(text) >= end`."""
+    loc = operands.loc
+    length = call(builtin("len", loc), [operands.use(positions[0], "text")], loc)
+    return compare(length, ast.GtE(), operands.use(positions[1], "end"), loc)
+
+
+def _has_items(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    return attribute(operands.use(positions[0], "items"), "flat", operands.loc)
 
 
 def _not_nil(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
@@ -257,6 +290,10 @@ def _is_true(hint: str) -> Question:
 
 
 QUESTIONS: dict[str, Question] = {
+    "small_code": _compared(ast.Lt, 0xD800),
+    "slice": _slice,
+    "ends_at": _ends_at,
+    "has_items": _has_items,
     "gt": _compared(ast.Gt),
     "lt": _compared(ast.Lt),
     "not_negative": _compared(ast.GtE, 0),
@@ -280,4 +317,8 @@ QUESTIONS: dict[str, Question] = {
     "low_array_index": _low_index("items"),
     "python_index": _index("", True),
     "python_array_index": _index("items", True),
+    "flat_index": _index("flat", False),
+    "natural_flat_index": _index("flat", True),
+    "low_flat_index": _low_index("flat"),
+    "python_flat_index": _index("flat", True),
 }

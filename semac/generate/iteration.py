@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from semac.anf.nodes import (
+    Call,
     CallBuiltin,
     Comprehension,
     Expr,
     For,
     Iteration,
     Pattern,
+    Python,
+    Read,
     Ref,
     Result,
     SequencePattern,
@@ -34,12 +37,13 @@ from semac.generate.pyast import (
     call,
     const,
     drop_trailing_continue,
+    loc_of,
     name,
     subscript,
 )
 from semac.generate.truth import value_of
 from semac.ir.nodes import Var
-from semac.types.lattice import DICT, LIST, SEQUENCE
+from semac.types.lattice import DICT, FLAT, LIST, SEQUENCE
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 COUNTING = "sema_runtime.support.counting:"
@@ -53,14 +57,27 @@ ITERATE = "sema_runtime.values.matching:iterate"
 def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
     """What a Python loop can run over: the items of a value."""
     value = c.expr(source)
+    if source.type.only(FLAT) and is_list_object(source) and not c.module.unit.is_text:
+        return attribute(value, "flat", loc)
     if source.type.only(SEQUENCE):
         return value
     return call(c.runtime(ITERATE, loc), [value, const(who, loc)], loc)
 
 
+def is_list_object(source: Expr) -> bool:
+    """Whether a source of a type of lists surely prints as a list of the language, not as one of Python's."""
+    made = source.var.op if type(source) is Ref else source
+    if type(made) in (Call, CallBuiltin, Read):
+        return True
+    return type(source) is Ref and not (type(made) is Comprehension and made.bare) and type(made) is not Python
+
+
 def iterable(c: Context, op: Iteration) -> ast.expr:
     """The expression over which a loop runs."""
     loc = c.loc(op)
+    place = op.place  # type: ignore[attr-defined]
+    if place is not None:
+        loc = loc_of(place)
     if op.how in RAW:
         return RAW[op.how](c, op, c.exprs(op.sources), loc)
     sources = [items(c, source, op.who, loc) for source in op.sources]
@@ -70,7 +87,8 @@ def iterable(c: Context, op: Iteration) -> ast.expr:
     if op.how == "zip":
         return call(builtin("zip", loc), sources, loc)
     if op.how == "reversed":
-        over = attribute(sources[0], "items", loc) if op.sources[0].type.only(LIST) else sources[0]
+        kept = isinstance(sources[0], ast.Attribute) and sources[0].attr == "flat"
+        over = attribute(sources[0], "items", loc) if op.sources[0].type.only(LIST) and not kept else sources[0]
         return call(builtin("reversed", loc), [over], loc)
     return sources[0]
 
@@ -106,6 +124,7 @@ RAW: dict[str, Callable[[Context, Iteration, list[ast.expr], Loc], ast.expr]] = 
     "pairs": pairs,
     "range": range_,
     "walk": walk,
+    "text": lambda c, op, args, loc: args[0],
     "count_to": counter,
     "count_until": counter,
     "count_while": counter,

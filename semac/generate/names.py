@@ -50,7 +50,8 @@ class ModuleNames:
             var.py = self.python_name(var)
         self.own = frozenset(self.user)
         for function in [unit.main, *unit.functions]:
-            self.user.update(local_base(var.name) for var in [*function.params, *function.locals])
+            named = (var for var in [*function.params, *function.locals] if var.name)
+            self.user.update(local_base(var.name) for var in named)
 
     def python_name(self, var: Var) -> str:
         """The name of a global; that of a private copy says whose it is, as traces want to know."""
@@ -241,7 +242,7 @@ class LocalNames:
 
 def local_base(sema: str) -> str:
     """The identifier a local variable would like to have; the number of a generated name (`v__12`) is dropped."""
-    if sema[0] == "%":  # of `#(+ % 1)`
+    if sema[:1] == "%":  # of `#(+ % 1)`
         return "it" if sema in ("%", "%1") else f"it_{mangle(sema[1:])}"
     plain, _, number = sema.rpartition("__")
     return mangle(plain if plain and number.isdecimal() else sema)

@@ -39,17 +39,22 @@ from semac.anf.nodes import (
     While,
     With,
 )
+from semac.anf.step_nodes import Receive, Send, YieldFrom
 from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
 from semac.generate.effects import EFFECT, PURE, commute, own_rank, rank, value_type
-from semac.generate.fusion import fuse, may_assign
+from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
 from semac.generate.python_ops import PYTHON_OPS
 from semac.ir.nodes import Function
 from semac.types.lattice import INT, SEQUENCE, STR
 
 STATEMENTS = frozenset(
-    (Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem, SetArrayItem)
-)
+    (
+        Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem, SetArrayItem,
+        Receive, Send, YieldFrom,
+    )
+)  # fmt: skip
 ORDERED = (INT, STR)  # keys of one of these types Python orders as the language does
+KNOWN: dict[type, int] = {Receive: 2, Send: 3}  # where the operands begin that stand for the channel
 MOST = 80  # nodes of an expression
 LAMBDA = 14  # nodes of the body of a Python lambda
 
@@ -115,7 +120,9 @@ def lambda_weight(function: Function) -> int:
     """The weight of a function as a Python lambda."""
     body: Block = function.code
     weight = block_weight(body)
-    if function.rest is not None or function.self_tail or function.doc is not None or not 0 < weight <= LAMBDA:
+    if function.rest is not None or function.self_tail or function.is_generator or function.doc is not None:
+        return 0
+    if not 0 < weight <= LAMBDA:
         return 0
     if len({var.name for var in function.params}) < len(function.params) or has_trampoline(body.exit.value):  # type: ignore[union-attr]
         return 0
@@ -160,6 +167,8 @@ class Nest:
         map_operands(op, self.folded)
         if isinstance(op, Iteration):
             fuse(op)
+        elif type(op) is Python and op.kind in TAKES_ITEMS:
+            take_bare(op)
         op.weight = weigh(op)
         op.rank = max([own_rank(op), *map(rank, operands(op))])
         if var is not None and not var.name and var.uses == 0:
@@ -247,6 +256,8 @@ def foldable(op: Op) -> list[bool]:
     if type(op) is Call:
         head = op.head  # a computed function is kept, so that an error can show what was no function
         return [type(head) is Ref and type(head.var.op) is Read, *([True] * len(op.args))]
+    if type(op) is Receive or type(op) is Send:  # what stands for the channel is read more than once
+        return [at < KNOWN[type(op)] for at in range(len(op.args))]
     if type(op) is PySetAttr:
         return [True, False]  # the value is read again
     if type(op) is SetArrayItem:
@@ -262,6 +273,8 @@ def foldable(op: Op) -> list[bool]:
         return in_turn(op.sources)
     if type(op) is Python and PYTHON_OPS[op.kind].is_named:
         first = op.args[0]
+        if op.kind in TAKES_ITEMS and type(first) is Ref and type(first.var.op) is Comprehension:
+            return [True] * len(op.args)  # it will be written once
         return [type(first) is Ref and type(first.var.op) is Read, *([True] * (len(op.args) - 1))]
     if type(op) is Python and op.kind in CHAINED and len(op.args) > 2:
         return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python doesn't compute them after a false

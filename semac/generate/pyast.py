@@ -57,7 +57,14 @@ def call(function: ast.expr, args: list[ast.expr], loc: Loc, keywords: list[ast.
 
 
 def attribute(value: ast.expr, attr: str, loc: Loc) -> ast.Attribute:
-    return ast.Attribute(value, attr, LOAD, **loc)
+    return ast.Attribute(value, attr, LOAD, **on_one_line(loc))
+
+
+def on_one_line(loc: Loc) -> Loc:
+    """The place without its other lines: Python says of an attribute that it stands on the last line of its place."""
+    if loc["lineno"] == loc["end_lineno"]:
+        return loc
+    return {**loc, "end_lineno": loc["lineno"], "end_col_offset": max(loc["end_col_offset"], loc["col_offset"])}
 
 
 def subscript(value: ast.expr, index: ast.expr, loc: Loc) -> ast.Subscript:

@@ -90,8 +90,11 @@ _op("tuple", lambda args, loc: ast.Tuple(args, ast.Load(), **loc))
 _op("List", lambda args, loc: ast.List(args, ast.Load(), **loc))  # inside of a call of the class
 _op("is_even", lambda args, loc: compare(binop(args[0], ast.Mod(), const(2, loc), loc), ast.Eq(), const(0, loc), loc))
 _op("is_odd", lambda args, loc: compare(binop(args[0], ast.Mod(), const(2, loc), loc), ast.Eq(), const(1, loc), loc))
+_op("drop_key", lambda args, loc: call(attribute(args[0], "pop", loc), [args[1], const(None, loc)], loc), EFFECT)
 _op("in", lambda args, loc: compare(args[0], ast.In(), args[1], loc), READ)
 _op("get", _method("get"), READ)
+for _kind in ("buffer", "senders", "receivers"):  # of a channel
+    _op(_kind, _attribute(_kind), READ)
 _op("size", _called("len"), READ)  # of what may change
 
 # Of lists, maps and mutable arrays
@@ -132,6 +135,56 @@ def _subscript(args: list[ast.expr], loc: Loc) -> ast.expr:
     return subscript(args[0], args[1], loc)
 
 
+def _flat_get(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`xs.flat[1] if len(xs.flat) > 1 else None`."""
+    flat = attribute(args[0], "flat", loc)
+    test = compare(call(builtin("len", loc), [flat], loc), ast.Gt(), args[1], loc)
+    return ast.IfExp(test, subscript(flat, args[1], loc), const(None, loc), **loc)
+
+
+def _first_in(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`items[at] if at < size else None`: the first item of the rest of a sequence."""
+    items, at, size = args
+    return ast.IfExp(compare(at, ast.Lt(), size, loc), subscript(items, at, loc), const(None, loc), **loc)
+
+
+def _later_in(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """The same for an item behind the first."""
+    items, at, size, offset = args
+    return _first_in([items, binop(at, ast.Add(), offset, loc), size], loc)
+
+
+LIST_CLASS = "sema_runtime.values.lists:List"
+
+
+def _flat_rest(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`List(xs.flat[1:])`."""
+    items, list_class = args
+    after = subscript(attribute(items, "flat", loc), ast.Slice(const(1, loc), **loc), loc)
+    return call(list_class, [after], loc)
+
+
+def is_written_list(value: ast.expr, list_class: ast.expr) -> bool:
+    """Whether an expression is `List([x, y])`."""
+    if not isinstance(value, ast.Call) or len(value.args) != 1 or not isinstance(value.args[0], ast.List):
+        return False
+    return isinstance(value.func, ast.Name) and isinstance(list_class, ast.Name) and value.func.id == list_class.id
+
+
+def _spliced(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`List([*xs, y, *zs])`: the items of lists and vectors, those that are written out one by one."""
+    *parts, list_class = args
+    items: list[ast.expr] = []
+    for part in parts:
+        if isinstance(part, ast.Tuple):
+            items += part.elts
+        elif is_written_list(part, list_class):
+            items += part.args[0].elts  # type: ignore[attr-defined]
+        else:
+            items.append(ast.Starred(part, ast.Load(), **loc))
+    return call(list_class, [ast.List(items, ast.Load(), **loc)], loc)
+
+
 def _not(args: list[ast.expr], loc: Loc) -> ast.expr:
     return ast.UnaryOp(ast.Not(), args[0], **loc)
 
@@ -152,6 +205,21 @@ _op("map_len", _of("d", _called("len")), READ)
 _op("map_blank", _of("d", _not), READ)
 _op("items", _attribute("items"))
 _op("array_item", _of("items", _subscript), EFFECT)
+_op("flat_item", _of("flat", _subscript), EFFECT)
+_op("flat_part", _of("flat", _subscript))  # where it surely is
+_op("flat_len", _of("flat", _called("len")))
+_op("flat_items", _attribute("flat"))
+_op("flat_after", lambda args, loc: subscript(attribute(args[0], "flat", loc), ast.Slice(args[1], **loc), loc))
+_op("flat_get", _flat_get, is_named=True)
+_op("first_in", _first_in, is_named=True)
+_op("later_in", _later_in, is_named=True)
+_op("flat_rest", _flat_rest, runtime=LIST_CLASS)
+_op("spliced", _spliced, runtime=LIST_CLASS)
+_op("to_tuple", _called("tuple"))
+_op("join", lambda args, loc: call(attribute(args[1], "join", loc), [args[0]], loc))
+_op("sum_of", lambda args, loc: call(builtin("sum", loc), args, loc))
+for _kind in ("max", "min"):
+    _op(f"{_kind}_of", lambda args, loc, kind=_kind: call(builtin(kind, loc), [args[1]], loc))  # type: ignore[misc]
 _op("array_len", _of("items", _called("len")), READ)
 _op("is_array_index", _is_array_index, READ)
 _op("is_natural_array_index", _is_natural_array_index, READ)
@@ -167,6 +235,41 @@ def _char(args: list[ast.expr], loc: Loc) -> ast.expr:
 
 
 _op("char", _char, runtime="sema_runtime.values.atoms:CHARS")
+
+# Of the kinds of values
+
+
+def _exact(path: str) -> tuple[Printer, str]:
+    """`type(x) is Class`."""
+    return (lambda args, loc: compare(call(builtin("type", loc), args[:1], loc), ast.Is(), args[1], loc)), path
+
+
+def _instance(name_: str) -> Printer:
+    return lambda args, loc: call(builtin("isinstance", loc), [args[0], builtin(name_, loc)], loc)
+
+
+def _exact_builtin(name_: str) -> Printer:
+    return lambda args, loc: compare(call(builtin("type", loc), args, loc), ast.Is(), builtin(name_, loc), loc)
+
+
+for _kind, _name in {"is_char": "Char", "is_symbol": "Symbol", "is_keyword": "Keyword"}.items():
+    _print, _path = _exact(f"sema_runtime.values.atoms:{_name}")
+    _op(_kind, _print, runtime=_path)
+for _kind, _name in {"is_str": "str", "is_tuple": "tuple"}.items():
+    _op(_kind, _instance(_name))
+for _kind, _name in {"is_int": "int", "is_float": "float"}.items():
+    _op(_kind, _exact_builtin(_name))
+for _kind, _name in {"is_number": "NUMBERS", "is_real": "REALS"}.items():
+    _op(
+        _kind,
+        lambda args, loc: subscript(args[1], call(builtin("type", loc), args[:1], loc), loc),
+        runtime=f"sema_runtime.values.numbers:{_name}",
+    )
+_op(
+    "is_list",
+    lambda args, loc: compare(call(builtin("type", loc), args[:1], loc), ast.In(), args[1], loc),
+    runtime="sema_runtime.lib.language.predicates:LISTS",
+)
 
 # Of strings and characters
 
@@ -200,7 +303,13 @@ for _kind, _table in CHAR_TABLES.items():
 
 _op("joined", _joined)
 _op("digits", _joined)
+_op("text_char", lambda args, loc: subscript(args[1], args[0], loc), runtime="sema_runtime.values.atoms:CHARS")
+_op("ord_of", _called("ord"))
+_op("chr", _called("chr"))
 _op("turned", _turned)
+_op("text_item", lambda args, loc: subscript(args[0], args[1], loc))
+_op("slice", lambda args, loc: subscript(args[0], ast.Slice(args[1], args[2], **loc), loc))
+_op("rest_of_text", lambda args, loc: subscript(args[0], ast.Slice(args[1], **loc), loc))
 _op("value", _attribute("value"))
 for _kind in ("startswith", "endswith"):
     _op(_kind, _method(_kind))
@@ -233,7 +342,6 @@ def _taken(args: list[ast.expr], loc: Loc) -> ast.expr:
     return ast.IfExp(args[0], _popped(args, loc), const(None, loc), **loc)
 
 
-LIST_CLASS = "sema_runtime.values.lists:List"
 _op("new_stack", lambda args, loc: ast.List(args, ast.Load(), **loc), READ)
 _op("append", _method("append"), EFFECT)
 _op("drop_top", _without_last, EFFECT, is_named=True)
@@ -279,4 +387,10 @@ _op("second_of", lambda args, loc: args[1])
 _op("ord", lambda args, loc: call(builtin("ord", loc), [attribute(args[0], "value", loc)], loc))
 
 # Operations, with the number of their operands → what people would write, where code to run looks inside of values.
-PLAINER = {("list_items", 1): "items", ("list_len", 1): "array_len", ("map_get", 2): "map_lookup"}
+PLAINER = {
+    ("list_items", 1): "items",
+    ("list_len", 1): "array_len",
+    ("map_get", 2): "map_lookup",
+    ("flat_len", 1): "len",
+    ("flat_part", 2): "part",
+}

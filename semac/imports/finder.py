@@ -21,6 +21,7 @@ from keyword import iskeyword
 
 from sema_runtime import when_loaded
 from sema_runtime.capabilities import denied
+from sema_runtime.compiled_modules import compiled_path, is_mapped
 from sema_runtime.values.errors import ReaderError, SemaError
 from semac import sources
 from semac.fingerprint import digest
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".sema"
 INIT = "__init__" + SUFFIX
+STUBS = "SEMA_STUBS"  # where stubs are kept current as modules are imported: "1" beside them, or a folder
 
 _file_modules: dict[str, str] = {}  # made-up module name → real path, for files outside of sys.path
 _names: dict[str, str] = {}  # real path → name of the module that was made of it
@@ -49,11 +51,14 @@ class SemaSyntaxError(SyntaxError):
     sema_error: Exception | None = None
 
 
-def install(sets_hooks: bool = True) -> None:
+def install(sets_hooks: bool = True, stubs: str | bool = False) -> None:
     """Makes .sema files importable in this interpreter and in processes that it spawns. Idempotent.
 
     sets_hooks: whether Python's tracebacks of uncaught errors are to be free of the compiler's frames.
+    stubs: whether each import keeps the module's `.pyi` current: beside the source, or in the folder of that name.
     """
+    if stubs:
+        os.environ[STUBS] = "1" if stubs is True else stubs
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
         sys.meta_path.insert(at, SemaFinder())
@@ -164,7 +169,7 @@ def _python_comes_first(fullname: str, entries: list[str], entry: str, file: str
     if spec is None or spec.loader is None or spec.origin is None:
         return False
     folder = os.path.dirname(spec.origin)
-    if folder == entry or os.path.dirname(folder) == entry:
+    if (folder == entry or os.path.dirname(folder) == entry) and not is_mapped(spec.origin):
         warnings.warn(f"import {fullname}: {spec.origin} is used, {file} is ignored", RuntimeWarning, stacklevel=2)
     return True
 
@@ -222,6 +227,9 @@ class SemaLoader(SourceFileLoader):
 
     def get_code(self, fullname: str | None = None) -> CodeType:
         """Raises SemaSyntaxError for a file that can't be compiled."""
+        wanted = os.environ.get(STUBS) if not denied else None
+        if wanted and os.path.isfile(self.path) and not sources.is_snapshot():
+            self._keep_stub(wanted)
         known = cache.load_native(self.kept, self.path, self.real) or cache.load(self.kept, self.path, self.real)
         if known is not None:
             return known
@@ -233,6 +241,15 @@ class SemaLoader(SourceFileLoader):
             if not isinstance(error, SemaError) and getattr(error, "span", None) is None:
                 raise
             raise _syntax_error(error, self.path) from None
+
+    def _keep_stub(self, wanted: str) -> None:
+        """Keeps the module's stub current; what is wrong with the module is said where it is compiled."""
+        from contextlib import suppress
+
+        from semac.stubs.files import keep_current
+
+        with suppress(Exception):
+            keep_current(wanted, self.name, self.path, self.is_package())
 
     def _compiled(self) -> CodeType:
         """The module compiled afresh, and kept for the next time. Raises SemaError and OSError."""
@@ -360,9 +377,14 @@ def _importable_name(real: str) -> str | None:
                 spec = find_spec(name)
             except (ImportError, ValueError, SemaError):
                 continue
-            if spec is not None and spec.origin is not None and os.path.realpath(spec.origin) == real:
+            if spec is not None and spec.origin is not None and _is_of(os.path.realpath(spec.origin), real):
                 return name
     return None
+
+
+def _is_of(origin: str, real: str) -> bool:
+    """Whether what Python would import is a source file, or stands for it in an installed package."""
+    return origin == real or (origin == compiled_path(real) and is_mapped(origin))
 
 
 def _file_module_name(real: str) -> str:

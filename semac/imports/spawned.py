@@ -12,18 +12,25 @@ from importlib.machinery import SourceFileLoader as Loader
 from types import ModuleType
 from typing import Any
 
+from sema_runtime import bundle
+
 ENTRY = "sema_imports"
 MAIN = "__mp_main__"  # what `multiprocessing` calls it
 
 
 class Hook:
-    """Calls a function where it is unpickled."""
+    """Calls a function where it is unpickled, in a built program after saying where its packages and files are."""
 
     def __init__(self, install: Callable[[], None]) -> None:
         self.install = install
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.install, ()
+        if bundle.root is None:
+            return self.install, ()
+        paths = f"import sys; sys.path[:] = {sys.path!r}"
+        files = f"from sema_runtime import bundle; bundle.root, bundle.packages = {bundle.root, bundle.packages!r}"
+        hook = f"from {self.install.__module__} import {self.install.__name__}; {self.install.__name__}()"
+        return exec, (f"{paths}; {files}; {hook}", {})
 
 
 def teach_spawn(spawn: ModuleType, install: Callable[[], None], loader: Callable[[str, str], Loader]) -> None:

@@ -88,6 +88,12 @@ def summary(session: Session, name: str) -> str:
     """One line on a name: how it is called and the first sentence of its documentation; empty for an unknown name."""
     from semac.docs.entries import lookup
 
+    key = session.shared.global_name(name)
+    code = getattr(session.globals.get(key), "__code__", None) if name in session.names else None
+    if code is not None:
+        call = f"({' '.join([name, parameters(session, code)]).rstrip()})"
+        doc = (getattr(session.globals[key], "__doc__", None) or "").strip().split("\n\n", 1)[0]
+        return f"{call} — {' '.join(doc.split())}" if doc else call
     if name in session.names or "." in name:
         lines = (describe_name(session, name) or "").strip().split("\n")
         return " — ".join(line.strip() for line in lines[:3] if line.strip())

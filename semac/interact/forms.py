@@ -105,3 +105,38 @@ def function_at(text: str, cursor: int) -> str:
             head = NAME.match(text, at + 1)
             return head.group() if head else ""
     return ""
+
+
+def call_at(text: str, cursor: int) -> tuple[str, int]:
+    """(the head of the innermost call around the cursor, the number of the argument there, from 0); an empty head
+    outside of calls."""
+    before = text[:cursor]
+    for at in reversed(open_brackets(before)[0]):
+        head = NAME.match(text, at + 1) if text[at] == "(" else None
+        if head is not None and head.end() < cursor:
+            return head.group(), items_begun(before[head.end() :]) - 1
+        if text[at] == "(":
+            break
+    return "", 0
+
+
+def items_begun(text: str) -> int:
+    """How many items begin in a text behind a head; one more where the last one has ended."""
+    count = depth = index = 0
+    between = True
+    while index < len(text):
+        char = text[index]
+        if char == ";":
+            newline = text.find("\n", index)
+            index = len(text) if newline < 0 else newline
+            continue
+        if char.isspace():
+            between = between or depth == 0
+        else:
+            count += between
+            between = False
+            depth += (char in "([{") - (char in ")]}")
+            if char == '"':
+                index = _string_end(text, index + 1) or len(text)
+        index += 1
+    return count + between

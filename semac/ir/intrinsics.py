@@ -4,6 +4,12 @@ from __future__ import annotations
 
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"  # what `(:key map)` calls
 
+# What builtins that update maps are made of (optimize/loops/updates.py): the map that is updated at a key, checked as
+# `map/update` does; the map at a level of a path, a new one where there is none; what a level of a path holds.
+UPDATED = "sema_runtime.lib.collections.map_entries:updated_map"
+LEVEL = "sema_runtime.lib.collections.map_entries:level_of"
+LOOK = "sema_runtime.lib.collections.map_entries:held_at"
+
 # As in the reference, calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`.
 OPERATORS = frozenset(["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "not"])
 INTRINSICS = OPERATORS | frozenset([

@@ -22,7 +22,7 @@ class Var:
         self.name = name
         self.owner = owner
         self.is_global = is_global
-        self.late = False  # a global that functions may call before it is defined
+        self.late = False  # a global that may be read before it is defined
         self.early = False  # a local that may be read before it is defined
         self.readers: Any = None  # while types are inferred: the units that have read the type
         self.home: Any = None  # the block whose instruction binds it; set by generate/nest.py
@@ -61,6 +61,7 @@ class Function:
         "doc",
         "has_closures",
         "is_callback",
+        "is_generator",
         "is_open",
         "is_thunk",
         "kinds",
@@ -73,6 +74,7 @@ class Function:
         "py",
         "readers",
         "rest",
+        "returning",
         "self_tail",
         "span",
         "type",
@@ -89,7 +91,9 @@ class Function:
         self.anonymous = False
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
+        self.is_generator = False  # yields where it waits (semac/optimize/steps)
         self.place: Any = None  # the span of the last list form in the body that was analyzed (ir/places.py)
+        self.returning: Any = None  # the position of the call that was analyzed just before (ir/places.py)
         self.locals: list[Var] = []
         self.var: Var | None = None
         self.self_tail = False

@@ -1,9 +1,11 @@
 """The places that `:stack-trace` gives to calls, where they are not those of the calls themselves.
 
 The reference knows for a call the last list form that it compiled before the call in the same function: in
-`(f (g x) y)` that is `(g x)` for the call of `f`, too. Forms that macros made, and forms around a macro call, have no
-place of their own there (`semac/analyze/places.py`); what a builtin calls back has nobody above it, a call in tail
-position hides its caller, and a named let is a function. An error that nobody caught shows the true places.
+`(f (g x) y)` that is `(g x)` for the call of `f`, too. While a called function runs, a list form that begins where the
+call returns to counts as well: in `(+ (f x) (g y))` that is `(g y)` for the call of `f`. Forms that macros made,
+binding forms, and forms around either, have no place of their own there (`semac/analyze/places.py`); what a builtin
+calls back has nobody above it, a call in tail position hides its caller, and a named let is a function. An error that
+nobody caught shows the true places.
 """
 
 from __future__ import annotations
@@ -14,23 +16,26 @@ from sema_runtime.catalogue_index import INDEX
 from semac.ir.nodes import Function, Lambda
 
 Position = tuple[int, int]
-Place = tuple[int, int, int, int, str, str, int, int]  # conditions/places.py
+Place = tuple[int, int, int, int, str, str, int, int, int, int]  # conditions/places.py
 # Those whose functions may be compiled into a loop of the caller.
 HIGHER_ORDER = frozenset(
     name
     for name, entry in INDEX.items()
-    if entry[0] in ("lib.collections.hofs", "lib.collections.sorting") or name == "file/fold-lines"
+    if entry[0] in ("lib.collections.hofs", "lib.collections.sorting")
+    or name in ("file/fold-lines", "map/update", "update-in", "map/update-in")
 )
 
 
 class Places:
     """Facts about the calls of one unit, by (line, column)."""
 
-    __slots__ = ("callbacks", "callers", "noted", "tails")
+    __slots__ = ("callbacks", "callers", "calls", "noted", "returns", "tails")
 
     def __init__(self) -> None:
         self.noted: dict[Position, tuple[Any, Function]] = {}
+        self.returns: dict[Position, Position] = {}  # calls → the list form that they return to
         self.callers: set[Position] = set()  # calls that call back
+        self.calls: set[Position] = set()  # all calls of what may be functions of the program
         self.callbacks: dict[Function, Position] = {}  # functions that such a call gets → where it stands
         self.tails: set[Position] = set()  # calls in tail position
 
@@ -38,6 +43,21 @@ class Places:
         """Notes where a form at span, which has just been analyzed, is said to stand. The first note counts."""
         if span is not None:
             self.noted.setdefault((span.line, span.col), (function.place, function))
+
+    def note_call(self, span: Any, function: Function) -> None:
+        """Notes that the analysis of a call is at its end. A macro may put several at one place."""
+        position = None if span is None else (span.line, span.col)
+        function.returning = position if position not in self.calls else None
+        if position is not None:
+            self.calls.add(position)
+
+    def note_next(self, function: Function) -> None:
+        """Notes that the list form whose analysis begins may be compiled directly behind a call.
+
+        The reference looks up where a call returns to, so it shows that form while the called function runs.
+        """
+        if function.returning is not None:
+            self.returns[function.returning] = (function.place.line, function.place.col)
 
     def note_callbacks(self, call: Any, function: Function) -> None:
         """Notes that a call of a builtin calls its function arguments before it returns."""
@@ -70,8 +90,9 @@ class Places:
             else:
                 kind = "tail" if position in self.tails else "calls back" if position in self.callers else ""
                 loop = _loop(function, position)
-            if shown != position or kind or loop is not None:
-                places[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
+            later = self.returns.get(position, (0, 0))
+            if shown != position or kind or loop is not None or later[0]:
+                places[position] = (*position, *shown, kind, *(loop or ("", 0, 0)), *later)
         return places
 
 

@@ -8,32 +8,44 @@ from semac.ir import nodes as ir
 
 
 def read_early(variables: list[ir.Var], body: Any) -> set[ir.Var]:
-    """Variables of a body that may be read before their definition has run."""
+    """Variables of a body that may be read before their definition has run.
+
+    What runs at an item of the body reads what the item mentions, and what functions defined in the body mention that
+    it may call: those that it mentions, and so on. It may also keep such a function for later.
+    """
     items = body.items if type(body) is ir.Seq else [body]
-    pending = set(variables)
-    early: set[ir.Var] = set()
-    for item in items:
-        if type(item) is ir.Set and item.var in pending and item.define:
-            if type(item.value) is not ir.Lambda:
-                early |= mentioned(item.value) & pending
-            pending.discard(item.var)
-        else:
-            early |= mentioned(item) & pending
-        if not pending:
-            break
-    if pending:
-        early |= pending
-    # a function defined first may be called before a later variable is defined
-    defined_functions = [i for i in items if type(i) is ir.Set and type(i.value) is ir.Lambda]
-    plain = [i.var for i in items if type(i) is ir.Set and i.define and type(i.value) is not ir.Lambda]
-    if defined_functions and plain:
-        used = set().union(*(mentioned(i.value) for i in defined_functions))
-        first = next(
-            (i for i, item in enumerate(items) if not (type(item) is ir.Set and type(item.value) is ir.Lambda)), 0
-        )
-        later = {item.var for item in items[first + 1 :] if type(item) is ir.Set and item.define}
-        early |= used & later & set(variables)
-    return early
+    places: dict[ir.Var, int] = {}  # where each variable is defined
+    functions: dict[ir.Var, set[ir.Var]] = {}  # functions of the body → what they mention
+    for place, item in enumerate(items):
+        if type(item) is ir.Set and item.define:
+            places.setdefault(item.var, place)
+            if type(item.value) is ir.Lambda:
+                functions.setdefault(item.var, set()).update(mentioned(item.value))
+    early = set(variables) - places.keys()
+    for place, item in enumerate(items):
+        if type(item) is ir.Set and item.define and type(item.value) is ir.Lambda:
+            continue
+        for var in reached(mentioned(item), functions):
+            if places.get(var, -1) > place or (places.get(var) == place and var in early_in(item, functions)):
+                early.add(var)
+    return early & set(variables)
+
+
+def reached(start: set[ir.Var], functions: dict[ir.Var, set[ir.Var]]) -> set[ir.Var]:
+    """The variables of which code may be run that mentions some of them."""
+    found: set[ir.Var] = set()
+    todo = list(start)
+    while todo:
+        var = todo.pop()
+        if var not in found:
+            found.add(var)
+            todo += functions.get(var, ())
+    return found
+
+
+def early_in(item: Any, functions: dict[ir.Var, set[ir.Var]]) -> set[ir.Var]:
+    """The variables that the value of a definition may read, while it is computed."""
+    return reached(mentioned(item.value), functions) if type(item) is ir.Set else set()
 
 
 def mentioned(node: Any) -> set[ir.Var]:

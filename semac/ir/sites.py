@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.conditions.sites import Site
+from sema_runtime.conditions.sites import LOCAL
+from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
 
 
@@ -30,14 +31,11 @@ class Sites:
             known = self.numbers[call] = len(self.calls)
         return known
 
-    def table(self, numbers: set[int]) -> dict[int, Site]:
-        """Sites by number, with those that they are part of."""
-        table: dict[int, Site] = {}
-        work = list(numbers)
-        while work:
-            number = work.pop()
-            if number and number not in table:
-                function, line, col, outer = self.calls[number - 1]
-                table[number] = Site(function.py, line, col, outer)
-                work.append(outer)
-        return table
+    def table(self) -> list[tuple[str, int, int, int]]:
+        """The calls as `conditions/placing.py` takes them."""
+        return [(name_of(function), line, col, outer) for function, line, col, outer in self.calls]
+
+
+def name_of(function: Var) -> str:
+    """The Python name of a function; that of a local one, which the code around it stands for, is marked."""
+    return function.py if function.is_global else LOCAL + mangle(function.name)

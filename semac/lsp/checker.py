@@ -1,4 +1,4 @@
-"""`python -m semac.lsp.checker FILE`: the findings of `sema check` for the text on stdin, as JSON.
+"""`python -m semac.lsp.checker FILE`: findings and inferred types for the text on stdin, as JSON.
 
 A process of its own, because checking runs macros: the editor's process survives endless ones and never runs them, and
 the sandbox keeps them from files, processes and the network.
@@ -10,15 +10,21 @@ import json
 import sys
 
 from sema_runtime import capabilities, sandbox
-from semac.checks.program import check_text
+from semac.checks.program import WARNING, check_text
 
 
 def main() -> None:
-    """Reads UTF-8 text from stdin and writes a JSON list of findings; what macros print goes to stderr."""
+    """Reads UTF-8 text from stdin and writes {findings, types}; what macros print goes to stderr."""
     answers, sys.stdout = sys.stdout, sys.stderr
     sandbox.enter(capabilities.parse_mode("strict"))
-    findings = check_text(sys.stdin.buffer.read().decode("utf-8", "replace"), sys.argv[1])
-    json.dump([finding.as_json() for finding in findings], answers)
+    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    findings = check_text(text, sys.argv[1])
+    types = {}
+    if all(finding.code == WARNING for finding in findings):
+        from semac.stubs.inferred import inferred_types
+
+        types = inferred_types(text, sys.argv[1])
+    json.dump({"findings": [finding.as_json() for finding in findings], "types": types}, answers)
 
 
 if __name__ == "__main__":

@@ -2,191 +2,280 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-
-from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcInvalidParams
-from pygls.lsp.server import LanguageServer
+import io
+import sys
+from collections.abc import Callable
+from typing import Any
 
 from semac import __version__
-from semac.lsp import diagnosis, features
-from semac.lsp.documents import Document
+from semac.lsp import checks, evaluation, hints, hover, navigation, outline
+from semac.lsp.documents import Document, path_of
+from semac.lsp.python_source import PythonFiles
+from semac.lsp.text import UTF16, UTF32
+from semac.lsp.wire import INVALID_PARAMS, Connection, Handler, RequestError, serve, watch_parent
 from semac.lsp.workspace import Files
-from semac.syntax.lexer import SYMBOL, TOKEN
+
+INCREMENTAL = 2
+PUBLISH = "textDocument/publishDiagnostics"
 
 
-class SemaServer(LanguageServer):
+class Server:
     """A connection to an editor: its files, and the check that each open one waits for."""
 
-    def __init__(self) -> None:
-        super().__init__("sema-lsp", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.files = Files()
-        self.checks: dict[str, asyncio.Task[None]] = {}
+        self.python = PythonFiles()
+        self.checks: dict[str, checks.Check] = {}
+        self.results: Any = None  # the semantic tokens sent last, once there are any
+        self.has_snippets = False
+        self.refreshes_hints = False
 
-    def document(self, uri: str) -> Document:
-        """The text of a URI as it is now."""
-        source = self.workspace.get_text_document(uri).source
-        known = self.files.open.get(uri)
-        if known is None or known.text != source:
-            known = Document(uri, source, self.files.codec)
-            if uri in self.workspace.text_documents:
-                self.files.open[uri] = known
-        return known
+    # The life of the connection and of documents
 
-    def changed(self, uri: str) -> None:
-        """Takes note of a new text, and checks it when typing pauses."""
-        self.document(uri)
-        if uri in self.checks:
-            self.checks[uri].cancel()
-        self.checks[uri] = asyncio.get_running_loop().create_task(self._check(uri))
+    def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
+        capabilities = params.get("capabilities") or {}
+        encodings = _at(capabilities, "general", "positionEncodings") or []
+        self.files.encoding = UTF32 if UTF32 in encodings else UTF16
+        options = params.get("initializationOptions")
+        wanted = options.get("snippets", True) if isinstance(options, dict) else True
+        item = _at(capabilities, "textDocument", "completion", "completionItem") or {}
+        self.has_snippets = bool(wanted and item.get("snippetSupport"))
+        self.refreshes_hints = bool(_at(capabilities, "workspace", "inlayHint", "refreshSupport"))
+        folders = [folder["uri"] for folder in params.get("workspaceFolders") or ()]
+        root = params.get("rootUri")
+        for uri in folders or ([root] if root else []):
+            self.add_folder(uri)
+        if isinstance(params.get("processId"), int):
+            watch_parent(params["processId"])
+        return {
+            "capabilities": {"positionEncoding": self.files.encoding, **CAPABILITIES},
+            "serverInfo": {"name": "sema-lsp", "version": __version__},
+        }
 
-    async def _check(self, uri: str) -> None:
-        await asyncio.sleep(diagnosis.PAUSE)
-        found = await diagnosis.findings(self.document(uri))
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+    def add_folder(self, uri: str) -> None:
+        self.files.folders.append(path_of(uri))
+        self.python.folders.append(path_of(uri))
 
-    def closed(self, uri: str) -> None:
+    def folders_changed(self, params: Any) -> None:
+        for folder in params["event"]["removed"]:
+            for folders in (self.files.folders, self.python.folders):
+                if path_of(folder["uri"]) in folders:
+                    folders.remove(path_of(folder["uri"]))
+        for folder in params["event"]["added"]:
+            self.add_folder(folder["uri"])
+
+    def opened(self, params: Any) -> None:
+        item = params["textDocument"]
+        self.take(Document(item["uri"], item["text"].split("\n"), self.files.encoding))
+
+    def changed(self, params: Any) -> None:
+        uri = params["textDocument"]["uri"]
+        before = self.files.open.get(uri) or Document(uri, [""], self.files.encoding)
+        self.take(before.changed(params["contentChanges"]))
+
+    def take(self, document: Document) -> None:
+        """Takes note of a new text, and has it checked when typing pauses."""
+        self.files.open[document.uri] = document
+        if document.uri in self.checks:
+            self.checks[document.uri].end()
+
+        def done(check: checks.Check, diagnostics: list[Any], types: dict[str, Any]) -> None:
+            self.connection.later(lambda: self.checked(document, check, diagnostics, types))
+
+        self.checks[document.uri] = checks.Check(document, done)
+
+    def checked(self, document: Document, check: checks.Check, diagnostics: list[Any], types: dict[str, Any]) -> None:
+        """Shows what a check has found, unless the text has changed meanwhile."""
+        if self.checks.get(document.uri) is not check:
+            return
+        self.connection.notify(PUBLISH, {"uri": document.uri, "diagnostics": diagnostics})
+        hints.keep(document, types)
+        if self.refreshes_hints and types:
+            self.connection.ask("workspace/inlayHint/refresh")
+
+    def closed(self, params: Any) -> None:
+        uri = params["textDocument"]["uri"]
         self.files.open.pop(uri, None)
+        if self.results is not None:
+            self.results.sent.pop(uri, None)
         if uri in self.checks:
-            self.checks.pop(uri).cancel()
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+            self.checks.pop(uri).end()
+        self.connection.notify(PUBLISH, {"uri": uri, "diagnostics": []})
 
+    def end(self) -> None:
+        """Stops what runs for the client."""
+        for check in self.checks.values():
+            check.end()
 
-def make_server() -> SemaServer:
-    """A server with all its requests."""
-    server = SemaServer()
-    _life(server)
-    _reading(server)
-    _navigation(server)
-    _changes(server)
-    return server
+    # Answers that need more than a document
 
+    def at(self, answer: Callable[..., Any], *more: Any) -> Handler:
+        """A request about a place: answer(*more, document, place)."""
 
-def _life(server: SemaServer) -> None:
-    @server.feature(lsp.INITIALIZED)
-    def initialized(_: lsp.InitializedParams) -> None:
-        server.files.codec = server.workspace.position_codec
-        for uri in server.workspace.folders or filter(None, [server.workspace.root_uri]):
-            server.files.add_folder(uri)
+        def handler(params: Any) -> Any:
+            document = self.files.document(params)
+            return answer(*more, document, document.place(params["position"]))
 
-    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
-        server.changed(params.text_document.uri)
+        return handler
 
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        server.changed(params.text_document.uri)
+    def of(self, answer: Callable[[Document], Any]) -> Handler:
+        """A request about a document."""
+        return lambda params: answer(self.files.document(params))
 
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
-        server.closed(params.text_document.uri)
+    def complete(self, params: Any) -> Any:
+        from semac.lsp.completion import completions
 
+        document = self.files.document(params)
+        return completions(self.files, self.python, document, document.place(params["position"]), self.has_snippets)
 
-def _reading(server: SemaServer) -> None:
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(["("], resolve_provider=True))
-    def complete(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        return features.completions(server.files, server.document(params.text_document.uri), params.position)
-
-    @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
-    def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
-        if item.detail in ("builtin", "special form"):
-            item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, features.documentation(item.label))
+    def resolve(self, item: Any) -> Any:
+        if item.get("detail") in ("builtin", "special form"):
+            return {**item, "documentation": {"kind": "markdown", "value": hover.documentation(item["label"])}}
+        if item.get("detail") == "Python":
+            for document in self.files.open.values():
+                member = self.python.member(document, item["label"])
+                if member is not None:
+                    return {**item, "documentation": {"kind": "markdown", "value": member.markdown()}}
         return item
 
-    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        return features.hover(server.files, server.document(params.text_document.uri), params.position)
+    def hover(self, params: Any) -> Any:
+        document = self.files.document(params)
+        types = hints.by_node(document)
+        return hover.hover(self.files, self.python, document, document.place(params["position"]), types)
 
-    @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(trigger_characters=["(", " "]))
-    def signatures(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
-        return features.signature_help(server.files, server.document(params.text_document.uri), params.position)
+    def references(self, params: Any) -> Any:
+        document = self.files.document(params)
+        with_definition = bool(_at(params, "context", "includeDeclaration"))
+        return navigation.references(self.files, document, document.place(params["position"]), with_definition)
 
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        return features.document_symbols(server.document(params.text_document.uri))
+    def rename(self, params: Any) -> Any:
+        document = self.files.document(params)
+        return navigation.renamed(self.files, document, document.place(params["position"]), params["newName"])
 
-    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
-    def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
-        return [*features.folding_ranges(server.document(params.text_document.uri))]
+    def selection(self, params: Any) -> Any:
+        document = self.files.document(params)
+        return [outline.selection_range(document, position) for position in params["positions"]]
 
-    @server.feature(lsp.TEXT_DOCUMENT_SELECTION_RANGE)
-    def selection(params: lsp.SelectionRangeParams) -> list[lsp.SelectionRange]:
-        document = server.document(params.text_document.uri)
-        return [features.selection_range(document, position) for position in params.positions]
+    def tokens(self, params: Any) -> Any:
+        from semac.lsp.highlight import Results, semantic_tokens
 
+        self.results = self.results or Results()
+        data = semantic_tokens(self.files, self.files.document(params))
+        previous = params.get("previousResultId")
+        uri = params["textDocument"]["uri"]
+        return self.results.full(uri, data) if previous is None else self.results.delta(uri, previous, data)
 
-def _navigation(server: SemaServer) -> None:
-    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
-    def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
-        document = server.document(params.text_document.uri)
-        node = document.symbol_at(params.position)
-        found = server.files.definition(document, node) if node else None
-        return found[0].location(found[1].node) if found else None
+    def tokens_range(self, params: Any) -> Any:
+        from semac.lsp.highlight import semantic_tokens
 
-    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
-    def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        document = server.document(params.text_document.uri)
-        node = document.symbol_at(params.position)
-        found = server.files.definition(document, node) if node else None
-        uses = server.files.uses(*found) if found else []
-        kept = uses if params.context.include_declaration else uses[1:]
-        return [owner.location(use) for owner, use in kept]
+        document, chosen = self.files.document(params), params["range"]
+        return {"data": semantic_tokens(self.files, document, chosen["start"]["line"] + 1, chosen["end"]["line"] + 1)}
 
-    @server.feature(lsp.WORKSPACE_SYMBOL)
-    def workspace_symbols(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
-        wanted = params.query.lower()
-        return [
-            lsp.WorkspaceSymbol(document.location(binding.node), name, features.symbol_kind(binding))
-            for document in server.files.all()
-            for name, binding in document.names.top.names.items()
-            if wanted in name.lower()
-        ]
+    def execute(self, params: Any) -> Any:
+        if params["command"] != evaluation.COMMAND:
+            raise RequestError(INVALID_PARAMS, f"unknown command: {params['command']}")
+        uri, chosen = params["arguments"][:2]
+        document = self.files.document({"textDocument": {"uri": uri}})
+        form = evaluation.form_at(document, chosen)
+        if form is None:
+            raise RequestError(INVALID_PARAMS, "no form stands there any more")
+        evaluation.run(document, form, lambda result: self.connection.notify(evaluation.METHOD, result))
+        return None
 
 
-def _changes(server: SemaServer) -> None:
-    @server.feature(lsp.TEXT_DOCUMENT_RENAME)
-    def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-        document = server.document(params.text_document.uri)
-        return renamed(server.files, document, params.position, params.new_name)
-
-    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
-    def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-        return formatted(server.document(params.text_document.uri))
-
-    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
-    def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        return diagnosis.fixes(params.text_document.uri, [*params.context.diagnostics])
-
-
-def renamed(files: Files, document: Document, position: lsp.Position, name: str) -> lsp.WorkspaceEdit:
-    """The edits that give a definition another name. Raises JsonRpcInvalidParams where that would change a program."""
-    word = TOKEN.fullmatch(name)
-    if word is None or word.lastindex != SYMBOL:
-        raise JsonRpcInvalidParams(f"'{name}' is not a name")
-    node = document.symbol_at(position)
-    found = files.definition(document, node) if node else None
-    if found is None:
-        raise JsonRpcInvalidParams("only names that Sema files of the workspace define can be renamed")
-    edits: dict[str, list[lsp.TextEdit]] = {}
-    for owner, use in files.uses(*found):
-        taken = {*(other.name for other in owner.names.free), *(n for s in owner.names.scopes for n in s.names)}
-        if name in taken:
-            raise JsonRpcInvalidParams(f"'{name}' has a meaning in {owner.path} already")
-        edits.setdefault(owner.uri, []).append(lsp.TextEdit(owner.range(use.span), name))
-    return lsp.WorkspaceEdit(edits)
+CAPABILITIES: dict[str, Any] = {
+    "textDocumentSync": {"openClose": True, "change": INCREMENTAL},
+    "completionProvider": {"triggerCharacters": ["(", " ", "."], "resolveProvider": True},
+    "hoverProvider": True,
+    "signatureHelpProvider": {"triggerCharacters": ["(", " "]},
+    "definitionProvider": True,
+    "declarationProvider": True,
+    "referencesProvider": True,
+    "documentHighlightProvider": True,
+    "documentSymbolProvider": True,
+    "workspaceSymbolProvider": True,
+    "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+    "codeLensProvider": {},
+    "documentLinkProvider": {},
+    "documentFormattingProvider": True,
+    "documentRangeFormattingProvider": True,
+    "renameProvider": {"prepareProvider": True},
+    "foldingRangeProvider": True,
+    "selectionRangeProvider": True,
+    "callHierarchyProvider": True,
+    "inlayHintProvider": True,
+    "executeCommandProvider": {"commands": [evaluation.COMMAND]},
+    "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+}
 
 
-def formatted(document: Document) -> list[lsp.TextEdit]:
-    """The edit that lays a text out; none for one that can't be read, or is laid out already."""
-    from semac.format.document import format_text
-    from semac.format.settings import SettingsError, find_settings
-    from semac.format.tokens import FormatError
+def requests(server: Server) -> dict[str, Handler]:
+    """What answers each request."""
+    files, python, at, of = server.files, server.python, server.at, server.of
+    return {
+        "initialize": server.initialize,
+        "textDocument/completion": server.complete,
+        "completionItem/resolve": server.resolve,
+        "textDocument/hover": server.hover,
+        "textDocument/signatureHelp": at(hover.signature_help, files, python),
+        "textDocument/definition": at(navigation.definition, files, python),
+        "textDocument/declaration": at(navigation.definition, files, python),
+        "textDocument/references": server.references,
+        "textDocument/documentHighlight": at(navigation.highlights),
+        "textDocument/documentSymbol": of(outline.document_symbols),
+        "workspace/symbol": lambda params: navigation.workspace_symbols(files, params["query"]),
+        "textDocument/codeAction": _fixes,
+        "textDocument/codeLens": of(evaluation.lenses),
+        "textDocument/documentLink": of(lambda document: outline.links(document, python)),
+        "textDocument/formatting": of(outline.formatted),
+        "textDocument/rangeFormatting": lambda params: outline.formatted_range(files.document(params), params["range"]),
+        "textDocument/prepareRename": at(navigation.rename_range, files),
+        "textDocument/rename": server.rename,
+        "textDocument/foldingRange": of(outline.folding_ranges),
+        "textDocument/selectionRange": server.selection,
+        "textDocument/semanticTokens/full": server.tokens,
+        "textDocument/semanticTokens/full/delta": server.tokens,
+        "textDocument/semanticTokens/range": server.tokens_range,
+        "textDocument/prepareCallHierarchy": at(navigation.prepare_calls, files),
+        "callHierarchy/incomingCalls": lambda params: navigation.incoming(files, params["item"]),
+        "callHierarchy/outgoingCalls": lambda params: navigation.outgoing(files, params["item"]),
+        "textDocument/inlayHint": lambda params: hints.inlay_hints(files.document(params), params["range"]),
+        "workspace/executeCommand": server.execute,
+    }
 
+
+def notes(server: Server) -> dict[str, Handler]:
+    """What takes each notification."""
+    return {
+        "textDocument/didOpen": server.opened,
+        "textDocument/didChange": server.changed,
+        "textDocument/didClose": server.closed,
+        "workspace/didChangeWorkspaceFolders": server.folders_changed,
+    }
+
+
+def _fixes(params: Any) -> Any:
+    return checks.fixes(params["textDocument"]["uri"], params["context"]["diagnostics"])
+
+
+def _at(value: Any, *names: str) -> Any:
+    """What stands in maps in maps under names, None where something is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def main() -> int:
+    """Serves an editor over stdin and stdout; returns the exit status."""
+    from semac.lsp.highlight import LEGEND
+
+    CAPABILITIES["semanticTokensProvider"] = {"legend": LEGEND, "full": {"delta": True}, "range": True}
+    # a reader of its own: the thread that waits there may still do so when Python closes its own one at the end
+    source, target = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), sys.stdout.buffer
+    sys.stdout = sys.stderr  # the protocol's own: nothing else may be written there
+    server = Server(Connection(source, target))
     try:
-        text = format_text(document.text, find_settings(os.path.dirname(document.path)).style)
-    except (FormatError, SettingsError):  # half-typed text stays as it is
-        return []
-    if text == document.text:
-        return []
-    return [lsp.TextEdit(document.range(document.root.span), text)]
+        return serve(server.connection, requests(server), notes(server))
+    finally:
+        server.end()

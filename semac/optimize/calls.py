@@ -1,13 +1,15 @@
 """Calls of small functions become what the functions do.
 
-Only of functions of the top level that nothing defines anew, whose body does nothing but compute: basic builtins,
-look-ups, accessors of records, choices. Their arguments are computed before as for a call, each operation keeps its
-place, and traces show the frame that the call would have had (`ir/sites.py`), so nobody sees a difference. Debuggers,
-profilers and text for people get the functions as they are written.
+Only of functions that nothing defines anew, whose body does nothing but compute: basic builtins, look-ups, accessors of
+records, choices. They are functions of the top level, or local ones that are called where they were made: by the same
+run of the same function, so that variables from outside are the same. Their arguments are computed before as for a
+call, each operation keeps its place, and traces show the frame that the call would have had (`ir/sites.py`), so nobody
+sees a difference. Debuggers, profilers and text for people get the functions as they are written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
@@ -23,6 +25,7 @@ from semac.anf.nodes import (
     Comprehension,
     For,
     If,
+    Iteration,
     Let,
     Lit,
     Logic,
@@ -37,7 +40,7 @@ from semac.anf.nodes import (
     Result,
     While,
 )
-from semac.anf.walk import blocks, code_of, instructions
+from semac.anf.walk import all_blocks, blocks, bound, code_of, instructions, refs
 from semac.fingerprint import is_profiled, is_traced
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Function, Var
@@ -50,6 +53,7 @@ GROWTH = 2  # at most so many operations of others for each of a unit's own, and
 SPARE = 200
 LOOPS = frozenset((Loop, While, For, Comprehension))
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
+NOBODY = Function("", None)
 ARRAYS = "lib.collections.mutable"
 
 
@@ -65,6 +69,18 @@ def inline_calls(unit: Unit) -> None:
         for instr in form.instrs:
             if type(instr.op) is Assign and instr.op.define == "global":
                 defined.add(instr.op.var)
+    if inliner.makers:
+        drop_unused(unit, inliner.makers.keys())
+
+
+def drop_unused(unit: Unit, functions: Iterable[Var]) -> None:
+    """Takes out the local functions that nobody calls any more."""
+    left = set(functions)
+    for form in unit.blocks:
+        left.difference_update(ref.var for ref in refs(form))
+    for form in unit.blocks if left else ():
+        for block in all_blocks(form):
+            block.instrs = [instr for instr in block.instrs if instr.var not in left]
 
 
 class Inliner:
@@ -75,6 +91,7 @@ class Inliner:
         self.room = room
         self.sizes: dict[Function, int] = {}  # of functions whose calls are done; 0: of one that stays a function
         self.begun: set[Function] = set()
+        self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
 
     def form(self, form: Block, defined: set[Var]) -> None:
         self.block(form, None, False, defined)
@@ -103,24 +120,28 @@ class Inliner:
             op = instr.op
             if type(op) is Closure:
                 self.body(op.function)
+                if instr.var is not None and instr.var.name and is_fixed(instr.var) and not instr.var.is_global:
+                    self.makers[instr.var] = owner
             for inner in blocks(op):
                 self.block(inner, owner, is_often or type(op) in LOOPS, defined)
-            function = self.inlined(op, is_often, defined) if type(op) is Call else None
+            function = self.inlined(op, is_often, owner, defined) if type(op) is Call else None
             if function is None:
                 instrs.append(instr)
             else:
                 instrs += self.spliced(instr, function, owner)
         block.instrs = instrs
 
-    def inlined(self, op: Call, is_often: bool, defined: set[Var] | None) -> Function | None:
+    def inlined(self, op: Call, is_often: bool, owner: Function | None, defined: set[Var] | None) -> Function | None:
         """The function whose code takes the place of a call."""
         head = op.head
-        if type(head) is not Ref or not head.var.is_global or op.span is None or not is_fixed(head.var):
+        if type(head) is not Ref or op.span is None or not is_fixed(head.var):
+            return None
+        if not head.var.is_global and self.makers.get(head.var, NOBODY) is not owner:
             return None
         var, function = head.var, head.var.known_function
         if function is None or len(function.params) != len(op.args) or function.rest is not None:
             return None
-        if defined is not None and (var.late or var not in defined):
+        if defined is not None and var.is_global and (var.late or var not in defined):
             return None  # it may be unbound
         size = self.size(function)
         if not 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
@@ -157,6 +178,7 @@ class Splice(Copier):
         self.function_ = function
         self.made[id(function)] = owner
         self.args = dict(zip(function.params, call.args, strict=True))
+        self.own = {var for instr in instructions(function.code) for var in (instr.var, *bound(instr.op))}
         self.sites = unit.sites
         self.site = unit.sites.of(call.head.var, call.span)  # type: ignore[union-attr]
 
@@ -178,12 +200,16 @@ class Splice(Copier):
             if type(arg) is Ref:
                 return Ref(arg.var)
             return Lit(arg.value, arg.type) if type(arg) is Lit else BuiltinRef(arg.name, arg.span, arg.type)  # type: ignore[union-attr]
+        if type(part) is Var and part not in self.own:
+            return part  # it is from outside
         return super().copy(part)
 
     def new(self, part: Any) -> Any:
         made = super().new(part)
         if isinstance(made, Op | Result):
             made.span = self.span(part.span)
+            if isinstance(made, Iteration) and part.place is not None:
+                made.place = self.span(part.place)  # type: ignore[attr-defined]
         return made
 
     def span(self, span: Any) -> Any:

@@ -70,11 +70,15 @@ def caught(op: Try) -> None:
     for instr in reads:
         assert type(instr.op) is CallRuntime
         replace(instr, CallRuntime(CONDITION_FIELD, instr.op.args, span=instr.op.span))
-    values = {instr.var: instr for instr in reads if instr.op.args[1].value is VALUE and not instr.var.name}  # type: ignore[attr-defined, union-attr]
+    values = {  # those that have no name of the program, and are read at all
+        instr.var
+        for instr in reads
+        if instr.op.args[1].value is VALUE and instr.var is not None and not instr.var.name  # type: ignore[attr-defined]
+    }
     for inner in all_blocks(op.handler, into_functions=False):
         for instr in inner.instrs:
             for value in values:
-                if value is not None and gets(instr, value) and sum(ref.var is value for ref in refs(op.handler)) == 1:
+                if gets(instr, value) and sum(ref.var is value for ref in refs(op.handler)) == 1:
                     assert type(instr.op) is CallRuntime
                     replace(instr, CallRuntime(THROWN_FIELD, [Ref(op.var), instr.op.args[1]], span=instr.op.span))
 

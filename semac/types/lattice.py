@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-(NEGATIVE, ZERO, POSITIVE, FLOAT, RATIO, TRUE, FALSE, NIL, STR, CHAR, KEYWORD, SYMBOL, LIST, VECTOR, ARRAY, MAP,
- HASHMAP, RECORD, FN, BYTES, OTHER) = (1 << bit for bit in range(21))  # fmt: skip
-ALL = (1 << 21) - 1
+(NEGATIVE, ZERO, POSITIVE, FLOAT, RATIO, TRUE, FALSE, NIL, STR, CHAR, KEYWORD, SYMBOL, LINKED, FLAT, VECTOR, ARRAY, MAP,
+ HASHMAP, RECORD, FN, BYTES, OTHER) = (1 << bit for bit in range(22))  # fmt: skip
+ALL = (1 << 22) - 1
+LIST = LINKED | FLAT  # FLAT alone: lists that surely have their items at hand as a sequence (`List.flat`)
 NATURAL = ZERO | POSITIVE
 INT = NEGATIVE | NATURAL
 BOOL = TRUE | FALSE
@@ -32,7 +33,6 @@ MIXED = "mixed"  # the form of a union whose parts have several
 MAX_DEPTH = 4  # of containers in containers, before what is inside counts as unknown
 MAX_MEMBERS = 16  # functions, arrays or records that a union names one by one
 MAX_FIELDS = 32  # of the shape of maps that are written with different keys
-
 NAMES = {
     "int": INT, "float": FLOAT, "rational": RATIO, "true": TRUE, "false": FALSE, "nil": NIL, "str": STR, "char": CHAR,
     "keyword": KEYWORD, "symbol": SYMBOL, "list": LIST, "vector": VECTOR, "array": ARRAY, "map": MAP,
@@ -267,13 +267,13 @@ def sign(value: int) -> int:
     return POSITIVE if value > 0 else NEGATIVE if value else ZERO
 
 
-def row_of(*items: Type) -> Type:
+def row_of(*items: Type, tags: int = FLAT) -> Type:
     """A list of known length."""
-    return make(LIST, row=items)
+    return make(tags, row=items)
 
 
-def list_of(item: Type) -> Type:
-    return make(LIST, item=item)
+def list_of(item: Type, tags: int = LIST) -> Type:
+    return make(tags, item=item)
 
 
 def vector_of(*items: Type) -> Type:
@@ -482,7 +482,8 @@ def show(type_: Type) -> str:
         elif tag == FALSE and type_.tags & TRUE:
             continue
         elif tag == LIST:
-            parts.append(f"list[{show(type_.item)}]" if type_.row is None else f"({' '.join(map(show, type_.row))})")
+            name = "flat" if type_.tags & LIST == FLAT else name
+            parts.append(f"{name}[{show(type_.item)}]" if type_.row is None else f"({' '.join(map(show, type_.row))})")
         elif tag == VECTOR:
             parts.append(f"vector[{show(type_.vitem)}]" if type_.vec is None else f"[{' '.join(map(show, type_.vec))}]")
         elif tag & DICT and type_.shape is not None:

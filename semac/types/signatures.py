@@ -19,7 +19,7 @@ ANY_NUMBER = -1
 NAMES = {
     "any": 0, "never": 0, "nil": 0, "bool": 0, "int": 0, "nat": 0, "float": 0, "rational": 0, "number": 0, "str": 0,
     "char": 0, "keyword": 0, "symbol": 0, "fn": 0, "bytevector": 0, "other": 0,
-    "list": 1, "vector": 1, "seq": 1, "array": 1, "map": 2, "hashmap": 2, "dict": 2,
+    "list": 1, "flat": 1, "vector": 1, "seq": 1, "array": 1, "map": 2, "hashmap": 2, "dict": 2,
 }  # fmt: skip
 ATOMS = frozenset(
     ["never", "nil", "bool", "int", "nat", "float", "rational", "number", "str", "char", "keyword", "symbol"]

@@ -31,7 +31,7 @@ class BareDicts:
 
     tags = DICT
     bare, general = "a bare dict", "a map"
-    readers = frozenset(("size", "in", "get", "is_none", "not"))  # kinds of `Python` that take one as it is
+    readers = frozenset(("size", "in", "get", "is_none", "not", "drop_key"))  # kinds of `Python` that take one as it is
 
     def is_made(self, op: Op) -> bool:
         return type(op) is anf.MakeMap and op.is_raw
@@ -56,6 +56,8 @@ class BareDicts:
         """The position of an operand that must be bare."""
         if type(op) is anf.SetItem:
             return 1
+        if type(op) is anf.Python and op.kind == "drop_key":
+            return 0
         return 0 if type(op) is anf.CallRuntime and op.path in WRAPPERS else None
 
 
@@ -66,7 +68,7 @@ class Stacks:
     bare, general = "a stack", "a list"
     reading = frozenset(("top", "last", "below_top", "below_two", "stack_list", "stack_reversed"))
     changers = reading | {"append", "drop_top", "drop_last", "take_top", "take_last"}
-    readers = changers | {"is_drained", "is_filled", "size", "is_none", "not"}
+    readers = changers | {"is_drained", "is_filled", "size", "is_none", "not", "join", "turned"}
 
     def is_made(self, op: Op) -> bool:
         return type(op) is anf.Python and op.kind == "new_stack"
@@ -141,6 +143,8 @@ class Checker:
             if type(op) is anf.For and not op.inits:  # its variables begin with the first item
                 for param in op.params:
                     self.add(param, JUST_GENERAL if param.type.tags & self.kind.tags else NOTHING)
+            if type(op) is anf.Assign:
+                self.add(op.var, self.form(op.value))
             if var is not None:
                 self.add(var, self.made(op))
         for block in part.inner:
@@ -169,6 +173,8 @@ class Checker:
             return frozenset((BARE,))
         if kind is anf.Move:
             return self.form(operands(op)[0])
+        if kind is anf.Read and self.forms.get(op.var):  # type: ignore[attr-defined]
+            return self.forms[op.var]  # type: ignore[attr-defined]
         if isinstance(op, BRANCHES):
             forms = self.form(op.first) if type(op) is anf.Logic else NOTHING
             return forms.union(*(self.result(inner) for inner in blocks(op)))
@@ -208,7 +214,7 @@ def hands_on(op: Op) -> frozenset[int]:
     kind = type(op)
     if kind is anf.Loop or kind is anf.For:
         return frozenset(range(len(op.inits)))  # type: ignore[attr-defined]
-    if kind in (anf.If, anf.Logic, anf.Move):
+    if kind in (anf.If, anf.Logic, anf.Move, anf.Assign):
         return FIRST
     if known_callees(op) is not None:
         return frozenset(range(1, 1 + len(op.args)))  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from semac.ir.unit import Unit
 from semac.verify.bare import check_bare
 from semac.verify.scope import check_scope
+from semac.verify.texts import check_texts
 
 
 class Verifier:
@@ -14,3 +15,4 @@ class Verifier:
         """Raises Fault where the unit breaks a rule."""
         check_scope(unit, after)
         check_bare(unit, after)
+        check_texts(unit, after)

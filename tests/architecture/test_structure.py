@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import grimp
+import pytest
 from paths import ROOT
 
 MOST_FILES = 25
@@ -87,3 +89,12 @@ def test_files_are_short() -> None:
 
 def too_many(counts: Iterable[tuple[str, int]], limit: int) -> list[str]:
     return [f"{name}: {count}" for name, count in counts if count > limit]
+
+
+def test_git_ignores_no_source() -> None:
+    """A pattern such as `build/` in .gitignore hides a package of that name: it never arrives in the repository."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    listing = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", "semac", "runtime", "tests"]
+    ignored = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [name for name in ignored if name.endswith((".py", ".sema"))] == []

@@ -22,7 +22,7 @@ from sema_runtime.values.errors import SemaError
         ("(+ 1 2)", "value", 3, "3"),
         ('{:a [1 2.5 "x" #\\c nil #t :k]}', "value", {"a": [1, 2.5, "x", "c", None, True, "k"]}, None),
         ("nil", "value", None, None),
-        ("(list 1/2 (fn (x) x))", "value", ["1/2", "<native-fn <vm-closure>>"], None),
+        ("(list 1/2 (fn (x) x))", "value", [0.5, "<native-fn <vm-closure>>"], "(1/2 <native-fn <vm-closure>>)"),
         ("(define (f x) (return (* x 2)) 5) (f 4)", "return", 8, "8"),
         ('(try (fail {:why "no"}) (catch e 1))', "fail", {"why": "no"}, '{:why "no"}'),
         ("(map (fn (x) (return x)) '(1 2))", "return", 1, "1"),
@@ -53,8 +53,11 @@ def test_prints_and_data(pool: Pool) -> None:
         ("(lenght '(1))", "unbound_var", 1, 1, "lenght"),
         ('(file/read "x")', "unbound_var", 1, 1, "isn't available in the box"),
         ("(tool/search {:q 1})", "unknown_tool", 1, 1, "tool/search"),
-        ('(import "os")', "invalid_form", None, None, "imports"),
-        ("(eval '(+ 1 2))", "invalid_form", None, None, "box"),
+        ('(import "os")', "invalid_form", 1, 1, "import isn't available in the box"),
+        ("(+ 1 (eval '(+ 1 2)))", "invalid_form", 1, 6, "eval isn't available in the box"),
+        ("(list shell (http/get 1))", "unbound_var", 1, 7, "shell, http/get aren't available in the box"),
+        ("(define __name__ 1)", "invalid_form", 1, 1, "__name__ isn't available in the box"),
+        ("((fn () file/read))", "unbound_var", 1, 9, "file/read isn't available in the box"),
         ("(let ((x 1) y) x)", "invalid_form", 1, None, "let"),
         ('\n(+ 1 "a")', "type_error", 2, 1, "expected number"),
         ("(define (f a) a)\n(f 1 2)", "arity_error", 2, 1, "expects 1 argument"),
@@ -74,9 +77,37 @@ def test_errors_say_what_and_where(
     assert words in (outcome.message or "")
 
 
-def test_a_near_miss_gets_a_suggestion(pool: Pool) -> None:
-    assert "length" in (pool.run("(lenght '(1))").hint or "")
-    assert "data/rows" in (pool.run("(list data/rows data/rosw)", data={"rows": 2}).hint or "")
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("(lenght '(1))", "did you mean length?"), ("data/rosw", "did you mean data/rows? the inputs are data/rows"),
+        ("(tool/serch)", "did you mean tool/search? the tools are tool/search"), ("(inc 1)", "write (+ n 1)"),
+        ("(doseq [x '(1)] x)", "write (for-each"), ("(list_sum '(1))", "did you mean list/sum?"),
+        ("(define top-left 1) (+ top_left 1)", "did you mean top-left?"), ("(math/cubert 8)", "math/ has math/acos"),
+        ("(list if)", "if is a special form"), ("(random)", "no randomness"), ("(slurp 1)", None), ("(a1b2)", None),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_gets_advice_that_works_in_the_box(pool: Pool, source: str, hint: str | None) -> None:
+    outcome = pool.run(source, data={"rows": 2}, tools={"search": lambda: 1})
+    assert outcome.status == "error" and (hint in (outcome.hint or "") if hint else outcome.hint is None), outcome
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('(define (f) 1)\n(format "~d" 5)', "line 2: `~d` is no directive of format"),
+        ("(match '(1) ((list a ...) 1) (_ 0))", "line 1: the pattern (list a ...) matches only this very list"),
+        ("(defmacro m () '(fn (x & y) x)) (m)", "line 1: `&` is an ordinary parameter"),
+    ],
+)
+def test_mistakes_that_the_language_accepts_are_told(pool: Pool, source: str, words: str) -> None:
+    assert any(text.startswith(words) for text in pool.run(source).warnings)
+
+
+def test_an_error_shows_its_line(pool: Pool) -> None:
+    assert pool.run("(define x 1)\n  (list x\t(car x))").excerpt == "      (list x (car x))\n              ^"
+    assert (pool.run(f"(list {'1 ' * 500}(car 5))").excerpt or "").count("1") == 30
+    assert pool.run("(let l () (l))", limits=replace(pool.limits, wall_ms=100)).excerpt is None
 
 
 @pytest.mark.parametrize(
@@ -95,6 +126,10 @@ def test_a_near_miss_gets_a_suggestion(pool: Pool) -> None:
         ('(println (string/repeat "x" 99))', {"output_bytes": 50}, "output_exceeded", "output_bytes of 50"),
         ('(string/repeat "x" 99)', {"result_bytes": 50}, "result_exceeded", "result_bytes of 50"),
         ("(+ 1 2 3 4 5 6)", {"source_bytes": 10}, "source_exceeded", "source_bytes of 10"),
+        ("(let loop () (loop))", {"cpu_ms": 100}, "cpu_exceeded", "cpu_ms of 100"),
+        ("(list (list (list 1)))", {"nesting": 2}, "parse_error", "limit 2"),
+        ('(regex/match? (string/repeat "a" 200) "a")', {"regex_chars": 100}, "runtime_error", "regex_chars is 100"),
+        ("(pow 2 2000)", {"integer_bits": 1000}, "runtime_error", "integer_bits is 1,000"),
     ],
 )
 def test_limits_name_themselves(pool: Pool, source: str, limits: dict[str, int], reason: str, named: str) -> None:
@@ -123,6 +158,39 @@ def test_a_session_keeps_what_succeeds_and_nothing_else(pool: Pool) -> None:
         assert session.run("(define (sq x) 0) (fail 1)").status == "fail"
         assert session.run("(list (sq 3) (mutable-array/get a 0))").value == [9, 0]
         assert session.run("(return (sq 2))").value == 4
+
+
+def test_a_session_has_the_values_of_its_last_programs(pool: Pool) -> None:
+    with Session(pool) as session:
+        for source in ("*1", "(+ 20 1)", "(car 5)", '(return "not kept")', "(list *1 2)", "(+ 1"):
+            session.run(source)
+        assert session.run("(list *1 *2 *3)").text == "((21 2) 21 nil)"
+        assert not session.run("(define x (car 5))").ok
+        assert session.run("*1").text == "((21 2) 21 nil)"
+
+
+def test_later_programs_may_call_functions_with_anything(pool: Pool) -> None:
+    with Session(pool) as session:
+        session.run("(define (total x) (let loop ((i 0) (s 0)) (if (< i x) (loop (+ i 1) (+ s i)) s)))")
+        session.run("(define (down n) (or (= n 0) (down (- n 1)))) (list (total 3) (down 10))")
+        for _ in range(2):  # the second time in a process that ran the programs again
+            assert session.run("(total 2.5)").value == 3
+            assert session.run("(down 'a)").message == "expected number, got symbol and int"
+
+
+def test_what_a_session_keeps_is_bounded(pool: Pool) -> None:
+    tools = {"text": lambda: "x" * 30_000}
+    with Session(pool, tools=tools, limits=replace(pool.limits, kept_mb=8, history_bytes=80_000)) as session:
+        outcome = session.run('(define s (string/repeat "x" 9000000)) 1')
+        assert outcome.reason == "kept_exceeded" and "kept_mb of 8" in (outcome.message or "")
+        assert (
+            session.run("s").reason == "unbound_var" and session.run('(string-length (string/repeat "x" 9000000))').ok
+        )
+        reasons = [session.run("(string-length (tool/text))").reason for _ in range(3)]
+        assert reasons == [None, None, "history_exceeded"]
+        session.forget(1)
+        assert session.run("(string-length (tool/text))").ok
+    assert pool.run('(define s (string/repeat "x" 9000000)) 1', limits=replace(pool.limits, kept_mb=8)).ok
 
 
 def test_tools_are_called_by_name_and_validated(pool: Pool) -> None:

@@ -19,10 +19,11 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
 from sema_runtime.box import Pool
-from sema_runtime.box.serve import http, service
+from sema_runtime.box.serve import service
 from sema_runtime.box.serve.answers import answer
 from sema_runtime.box.serve.output_schema import check_schema, misfit
 from sema_runtime.box.serve.service import Record, Run, Service
+from sema_runtime.mcp_server.transports import check_token
 from sema_runtime.values.errors import SemaError
 
 COMMAND = ["-m", "semac.cli.entry", "mcp", "--box"]
@@ -146,7 +147,7 @@ def test_a_server_that_strangers_could_call_does_not_start(options: list[str], w
     )
     assert ran.returncode != 0 and words in ran.stderr
     with pytest.raises(SemaError, match="at least 32"):
-        http.check_token("127.0.0.1", "short")
+        check_token("127.0.0.1", "short")
 
 
 def test_a_request_that_is_taken_back_ends_its_program(pool: Pool) -> None:
@@ -209,3 +210,36 @@ def test_schemas_of_strangers_fetch_and_match_nothing() -> None:
         with pytest.raises(SemaError, match="output_schema"):
             check_schema(schema)
     assert misfit({"items": {"type": "integer"}}, [1, "x"]) == "1: 'x' is not of type 'integer'"
+
+
+def test_garbage_is_survived_and_a_client_that_leaves_ends_the_server() -> None:
+    server = subprocess.Popen(
+        [sys.executable, *COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert server.stdin is not None and server.stdout is not None and server.stderr is not None
+
+    def send(message: bytes | dict[str, Any]) -> None:
+        assert server.stdin is not None
+        server.stdin.write((message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n")
+        server.stdin.flush()
+
+    def call(number: int, program: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": number, "method": "tools/call",
+                "params": {"name": "lisp_eval", "arguments": {"program": program}}}  # fmt: skip
+
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    for garbage in (b"garbage", b"\xff\xfe", b"[1,", b"[" * 100_000, b'{"jsonrpc": "2.0"}'):
+        send(garbage)
+    send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    send(call(2, 5))
+    send(call(3, "(* 6 7)"))
+    answers = {}
+    while 3 not in answers:
+        answer = json.loads(server.stdout.readline())
+        answers[answer.get("id")] = answer
+    assert answers[2]["result"]["isError"] and answers[3]["result"]["content"][0]["text"] == "42"
+    send(call(4, "(let l () (l))"))
+    server.stdout.close()
+    server.stdin.close()
+    assert server.wait(60) == 0 and b"Traceback" not in server.stderr.read()

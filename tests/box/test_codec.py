@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sema_runtime.box.codec import Encoder, TooLarge, decoded, for_python, to_frame
+from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.values.atoms import char, keyword, symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
@@ -70,5 +71,5 @@ def test_depth_is_bounded() -> None:
 
 
 def test_keys_of_the_host_are_keywords() -> None:
-    assert decoded(Encoder().encode({"a": [1, {"b": None}]})) == Map({keyword("a"): (1, Map({keyword("b"): None}))})
+    assert decoded(HostEncoder().encode({"a": [1, {"b": None}]})) == Map({keyword("a"): (1, Map({keyword("b"): None}))})
     assert for_python(Encoder().encode(Map({keyword("a"): List([1])}))) == {"a": [1]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import socket
 import sys
@@ -11,9 +12,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-from sema_runtime.box import probe, seccomp
+from sema_runtime.box import (
+    Limits,
+    Pool,
+    Session,
+    Unprotected,
+    UnprotectedWarning,
+    policy,
+    probe,
+    seccomp,
+    workers,
+)
 from sema_runtime.box.hardening import PIPE, address_space, harden
+from sema_runtime.values.errors import SemaError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
 LAYERS = probe.layers() if sys.platform.startswith("linux") else frozenset()
@@ -88,6 +101,47 @@ def test_only_the_pipe_is_open() -> None:
         assert outcome_of(lambda: os.fstat(secret if secret > PIPE else 0), LAYERS) in {"OSError", "PermissionError"}
     finally:
         os.close(secret)
+
+
+def test_what_is_missing_is_refused_or_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    for layers, needs, words in (
+        (frozenset(("seccomp",)), {"landlock", "seccomp"}, "lacks landlock (Linux 5.13"),
+        (frozenset[str](), {"seccomp"}, "lacks seccomp (Linux on x86-64"),
+    ):
+        with pytest.raises(Unprotected, match=re.escape(words)) as refused:
+            policy.check(layers, frozenset(needs))
+        assert "SEMA_BOX_NEEDS=none" in (refused.value.hint or "")
+        with pytest.warns(UnprotectedWarning, match="this machine lacks"):
+            policy.check(layers, frozenset())
+    policy.check(frozenset(probe.LAYERS), frozenset(probe.LAYERS))
+    for said, needs in (("", set(probe.LAYERS)), ("none", set()), ("seccomp", {"seccomp"})):
+        monkeypatch.setenv(policy.VARIABLE, said)
+        assert policy.needed() == needs
+    monkeypatch.setenv(policy.VARIABLE, "walls")
+    with pytest.raises(SemaError, match="there is no layer walls"):
+        policy.needed()
+
+
+def test_a_system_without_forks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    with pytest.raises(Unprotected, match="can't fork"):
+        Pool()
+
+
+def test_it_runs_with_less_on_systems_that_are_no_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = str(ROOT / "tests/support/box_like_macos.py")
+    monkeypatch.setattr(workers, "zygote_command", lambda: [sys.executable, "-s", "-P", script])
+    monkeypatch.delattr(os, "pidfd_open")
+    with pytest.raises(Unprotected):
+        Pool()
+    with pytest.warns(UnprotectedWarning, match="nothing but the checks of the language"):
+        pool = Pool(Limits(wall_ms=3_000), needs=frozenset())
+    with pool, Session(pool) as session:
+        assert session.run("(define x 41) x").value == 41
+        assert session.run("(car 5)").reason == "type_error" and session.run("(+ x 1)").value == 42
+        assert session.run('(file/read "/etc/passwd")').reason == "unbound_var"
+        assert pool.run("(let l () (l))", limits=Limits(wall_ms=300)).reason == "timeout"
+        assert pool.run("(pow 2 99999999999)").reason == "runtime_error"
 
 
 def test_memory_has_a_limit() -> None:

@@ -58,7 +58,9 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else None
         self.seen.append((self.command, self.path, self.headers.get("authorization", ""), body))
         status = {"/users/missing": 404, "/users/moved": 302}.get(self.path, 200)
-        said = json.dumps({"path": self.path, "you-sent": self.headers.get("authorization"), "body": body}).encode()
+        said = json.dumps(
+            {"name": "Bo", "path": self.path, "you-sent": self.headers.get("authorization"), "body": body}
+        ).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("location", "http://127.0.0.1:9/")
@@ -95,6 +97,8 @@ def test_operations_are_called_with_the_credentials_of_the_host(pool: Pool, url:
         '(list (tool/getUser {:user-id "a/../b?x=1" :full #t}) (tool/post-users {:name "Bo" :age 3}))', tools=tools
     )
     assert outcome.ok, outcome
+    wrong = pool.run('(tool/post-users {:name "Bo" :age "x"})', tools=tools)
+    assert wrong.reason == "validation_error" and 'age: expected int, got string "x"' in (wrong.message or "")
     (method, path, auth, _), posted = Handler.seen
     assert (method, path, auth) == ("GET", "/users/a%2F..%2Fb%3Fx%3D1?full=true", f"Bearer {SECRET}")
     assert posted[0] == "POST" and posted[3] == {"name": "Bo", "age": 3}

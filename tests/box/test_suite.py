@@ -16,7 +16,7 @@ from sema_runtime.box.suite.data import generated
 from sema_runtime.box.suite.evaluation import Setting, evaluated
 from sema_runtime.box.suite.measures import fisher, summary, wilson
 from sema_runtime.values.errors import SemaError
-from semac.cli.box import main
+from semac.cli.box.commands import main
 
 pytestmark = pytest.mark.usefixtures("llm")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Literal, TypedDict
 
 import pytest
 
@@ -84,6 +85,49 @@ def test_sizes_of_arguments_and_results_are_bounded(pool: Pool) -> None:
     assert give.calls == []
     outcome = pool.run("(tool/big)", tools={"big": lambda: "x" * 2000}, limits=limits)
     assert outcome.reason == "tool_error" and "tool_result_bytes is 1000" in (outcome.message or "")
+
+
+class Row(TypedDict):
+    id: int
+    names: list[str]
+
+
+def rows(limit: int, kind: Literal["a", "b"] = "a") -> list[Row]:
+    return [{"id": 1, "names": ["x"]}, {"id": "2", "names": [3]}][:limit]  # type: ignore[typeddict-item,list-item]
+
+
+def untyped(place, size=1):  # type: ignore[no-untyped-def]
+    return place
+
+
+@pytest.mark.parametrize(
+    ("source", "reason", "words"),
+    [
+        ("(tool/rows {:limit 1})", None, ""), ("(tool/rows {:limit 1.0})", None, ""),
+        ("(tool/rows {:limit 2})", "tool_error",
+         '1.id: expected int, got string "2"; 1.names.0: expected string, got int 3'),
+        ('(tool/rows {:limit "x"})', "validation_error", 'limit: expected int, got string "x"'),
+        ("(tool/rows {:limit nil})", "validation_error", "limit: expected int, got nil"),
+        ("(tool/rows)", "validation_error", "limit: missing"),
+        ('(tool/rows {:limit 1 :kind "c"})', "validation_error", 'kind: expected "a" or "b", got "c"'),
+        ("(tool/rows {:limti 1})", "validation_error", "no argument limti; did you mean limit?"),
+        ("(tool/untyped {:place 1})", None, ""), ("(tool/untyped)", "validation_error", "missing argument place"),
+        ("(tool/untyped {:plaec 1})", "validation_error",
+         "did you mean place? (tool/untyped(place any, size any?) -> any)"),
+    ],
+)  # fmt: skip
+def test_arguments_and_results_fit_the_signature(pool: Pool, source: str, reason: str | None, words: str) -> None:
+    outcome = pool.run(source, tools=[rows, untyped])
+    assert outcome.reason == reason and words in (outcome.message or ""), outcome
+
+
+def test_messages_about_arguments_are_bounded(pool: Pool) -> None:
+    def many(numbers: list[int]) -> int:
+        return 1
+
+    source = '(tool/many {:numbers (map (fn (n) (string/repeat "x" 99)) (range 2000))})'
+    message = pool.run(source, tools=[many]).message or ""
+    assert "numbers.0: expected int" in message and len(message) < 4_300 and message.count("expected") == 16
 
 
 def test_effects_are_words_that_exist() -> None:

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from sema_runtime.ai import sync
 from sema_runtime.box import Pool
 from sema_runtime.values.errors import SemaError
-from semac.cli.box import main
+from semac.cli.box.commands import main
 
 pytestmark = pytest.mark.usefixtures("llm")
 

@@ -11,6 +11,9 @@ from datetime import date
 import pytest
 from paths import ROOT
 
+import sema_runtime
+import semac
+
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from release import Problem, next_version, released
@@ -25,8 +28,18 @@ def test_the_command_the_package_and_the_changelog_name_the_same_version() -> No
     assert heading is not None
     assert shown.stdout == f"sema {heading[1]}\n"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert project["project"]["dynamic"] == ["version"]
+    assert project["project"]["dynamic"] == ["dependencies", "version"]
     assert project["tool"]["hatch"]["version"]["path"] == "semac/__init__.py"
+    assert sema_runtime.__version__ == semac.__version__
+
+
+def test_the_extras_of_the_runtime_are_those_of_the_compiler() -> None:
+    files = (ROOT / "pyproject.toml", ROOT / "runtime" / "pyproject.toml")
+    compiler, runtime = (tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files)
+    extras = compiler["optional-dependencies"]
+    assert runtime["optional-dependencies"] == {name: extras[name] for name in runtime["optional-dependencies"]}
+    assert all(compiler[key] == runtime[key] for key in ("requires-python", "license"))
+    assert (ROOT / "runtime" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,35 @@ def test_the_brackets_of_the_emacs_mode_balance() -> None:
         depth += 1 if bracket == "(" else -1
         assert depth >= 0
     assert depth == 0
+
+
+# The extension for VS Code
+
+
+def test_the_extension_has_what_its_manifest_names() -> None:
+    manifest = json.loads((EDITORS / "vscode" / "package.json").read_text())
+    source = (EDITORS / "vscode" / "src" / "extension.ts").read_text()
+    commands = {entry["command"].removeprefix("sema.") for entry in manifest["contributes"]["commands"]}
+    assert commands == {*re.findall(r'command\("(\w+)"', source)}
+    contributed = manifest["contributes"]
+    files = [contributed["languages"][0]["configuration"], contributed["grammars"][0]["path"]]
+    files += [snippets["path"] for snippets in contributed["snippets"]]
+    assert all((EDITORS / name).exists() for name in files)
+
+
+def test_snippets_are_forms_that_balance() -> None:
+    for name, snippet in json.loads((EDITORS / "snippets.json").read_text()).items():
+        text = re.sub(r"\$\{\d+:([^}]*)\}|\$\d+", r"\1", "\n".join(snippet["body"]))
+        errors: list[object] = []
+        tokens = lex(text, errors=errors)  # type: ignore[arg-type]
+        assert (errors, text.count("(")) == ([], text.count(")")), name
+        assert text.startswith("(" + snippet["prefix"].partition("-loop")[0]), name
+        assert len(tokens) > 3
+
+
+@pytest.mark.skipif(not (ROOT / "build" / "vscode" / "node_modules").exists(), reason="needs scripts/build_vsix")
+def test_the_extension_passes_the_type_checker() -> None:
+    target = ROOT / "build" / "vscode"
+    shutil.copytree(EDITORS / "vscode" / "src", target / "src", dirs_exist_ok=True)
+    done = subprocess.run(["npx", "tsc", "--project", "."], cwd=target, capture_output=True, text=True, timeout=300)
+    assert done.stdout == ""

@@ -12,7 +12,7 @@ import pytest
 from paths import DOCS
 
 PAGE = (DOCS / "how-to" / "python-libraries.md").read_text()
-PROGRAM = re.compile(r"^## ([^\n]+)\n\n```sema\n(.*?)```\n\n```\n(.*?)```$", re.MULTILINE | re.DOTALL)
+PROGRAM = re.compile(r"^## ([^\n]+)\n\n```sema\n(.*?)```\n\n```text\n(.*?)```$", re.MULTILINE | re.DOTALL)
 PROGRAMS = PROGRAM.findall(PAGE)
 MODULES = re.compile(r'\(py/(?:import|from) "([a-zA-Z_]+)')
 SEMA = Path(sys.executable).with_name("sema")

@@ -2,76 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 import subprocess
-import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from lsp_client import SEMA, WAIT, Editor, in_editor
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
-from pygls.lsp.client import BaseLanguageClient
-
-WAIT = 60
-SEMA = str(Path(sys.executable).with_name("sema"))
-
-Body = Callable[["Editor"], Awaitable[None]]
-
-
-class Editor:
-    """A client with one folder open."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.client = BaseLanguageClient("test", "1")
-        self.found: asyncio.Queue[Any] = asyncio.Queue()
-
-        @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def published(params: lsp.PublishDiagnosticsParams) -> None:
-            self.found.put_nowait(params)
-
-    def uri(self, name: str) -> str:
-        return (self.folder / name).as_uri()
-
-    def at(self, name: str, line: int, character: int) -> dict[str, Any]:
-        return {
-            "text_document": lsp.TextDocumentIdentifier(self.uri(name)),
-            "position": lsp.Position(line, character),
-        }
-
-    def open(self, name: str, text: str) -> None:
-        item = lsp.TextDocumentItem(self.uri(name), "sema", 1, text)
-        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-
-    async def labels(self, name: str, line: int, character: int) -> list[str]:
-        found = await self.client.text_document_completion_async(lsp.CompletionParams(**self.at(name, line, character)))
-        return [item.label for item in found]  # type: ignore[union-attr]
-
-    async def definition(self, name: str, line: int, character: int) -> Any:
-        return await self.client.text_document_definition_async(lsp.DefinitionParams(**self.at(name, line, character)))
-
-    async def rename(self, name: str, line: int, character: int, new: str) -> Any:
-        params = lsp.RenameParams(new_name=new, **self.at(name, line, character))
-        return (await self.client.text_document_rename_async(params)).changes  # type: ignore[union-attr]
-
-
-def in_editor(folder: Path, body: Body) -> None:
-    """Runs body with an editor whose server has started, and ends the server as editors do."""
-
-    async def run() -> None:
-        editor = Editor(folder)
-        await editor.client.start_io(SEMA, "lsp")
-        params = lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=folder.as_uri())
-        await editor.client.initialize_async(params)
-        editor.client.initialized(lsp.InitializedParams())
-        await body(editor)
-        await editor.client.shutdown_async(None)
-        editor.client.exit(None)
-        await editor.client.stop()
-
-    asyncio.run(asyncio.wait_for(run(), WAIT))
 
 
 def test_completion_in_a_half_typed_form(tmp_path: Path) -> None:
@@ -195,11 +133,41 @@ def test_the_server_ends_when_its_client_is_gone() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_without_pygls_it_says_what_to_install() -> None:
-    hidden = "import sys; sys.modules['pygls'] = None; from semac.cli.lsp import main; sys.exit(main([]))"
-    done = subprocess.run([sys.executable, "-P", "-c", hidden], capture_output=True, text=True, timeout=WAIT)
-    assert done.returncode == 1
-    assert done.stderr == "Error: sema lsp needs the package pygls: pip install 'semac[lsp]'\n"
+def framed(*messages: dict[str, object]) -> bytes:
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    return b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
+
+
+@pytest.mark.parametrize(("last", "status"), [(["shutdown", "exit"], 0), (["exit"], 1)])
+def test_an_editor_that_ends_the_server_while_its_pipe_stays_open(last: list[str], status: int) -> None:
+    server = subprocess.Popen([SEMA, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert server.stdin is not None and server.stderr is not None
+    with server:
+        server.stdin.write(framed({"id": 1, "method": "initialize", "params": {"capabilities": {}}}))
+        ends = [{"method": "exit"} if name == "exit" else {"id": 2, "method": name} for name in last]
+        server.stdin.write(framed(*ends))
+        server.stdin.flush()
+        assert server.wait(WAIT) == status
+        assert server.stderr.read().splitlines() == [b"Sema LSP server starting on stdio..."]
+
+
+@pytest.mark.parametrize(
+    ("data", "answer"),
+    [
+        (framed({"id": 1, "method": "textDocument/hover", "params": {}}), b"the first request is initialize"),
+        (b"Content-Length: 5\r\n\r\n{oops", b"the message is not JSON"),
+        (b"Content-Length: 2\r\n\r\n[]", b"no method is named"),
+        (framed({"id": 1, "method": "initialize"}, {"id": 2, "method": "a/b"}), b"unknown method: a/b"),
+        (
+            framed({"id": 1, "method": "initialize"}, {"id": 2, "method": "textDocument/hover"}),
+            b"textDocument/hover: KeyError",
+        ),
+    ],
+)
+def test_what_is_no_request_gets_an_error(data: bytes, answer: bytes) -> None:
+    done = subprocess.run([SEMA, "lsp"], input=data, capture_output=True, timeout=WAIT)
+    assert done.returncode == 0
+    assert answer in done.stdout
 
 
 def test_a_check_runs_no_module_of_the_open_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -441,7 +441,7 @@ def test_a_token_from_elsewhere(authority: Authority) -> None:
         (("login", "https://x", "--token", "a b\n"), 1, "the token is empty or holds characters that no token has"),
         (("login", "https://x", "--token", ""), 1, "the token is empty or holds characters that no token has"),
         (("login", "http://127.0.0.1:9/mcp"), 1, "failed to discover protected resource metadata"),
-        (("serve.sema",), 2, "serving the tools of a program (sema mcp serve.sema) is not available yet"),
+        (("serve.sema",), 1, "file not found: serve.sema"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], status: int, message: str) -> None:
@@ -450,7 +450,7 @@ def test_wrong_usage(arguments: tuple[str, ...], status: int, message: str) -> N
 
 
 def test_what_there_is() -> None:
-    done = sema("mcp")
+    done = sema("mcp", "--help")
     assert done.returncode == 0
     assert "sema mcp login URL" in done.stdout
 

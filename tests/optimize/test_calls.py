@@ -16,6 +16,7 @@ from semac.pipeline import compile_source
 SEMA = [sys.executable, "-m", "semac.cli.entry"]
 CELL = "(define (cell m i j) (nth (nth m i) j))\n"
 PROGRAMS = {
+    "operators without operands": "(define (f) (-)) (list (+) (*) (try (f) (catch e (:message e))))",
     "the frames of calls in calls": CELL
     + """(define (both m i) (+ (cell m i 0) (cell m i 5)))
          (define (total m) (let loop ((i 0) (s 0)) (if (= i 1) s (loop (+ i 1) (+ s (both m i))))))

@@ -21,7 +21,8 @@ HANDLERS = {
     "(define (run g) (try (g) (catch e (if (:no e) 0 (list (eq? e e) (= e e))))))": False,  # twice in one place
     "(define (run g) (try (g) (catch e (list e (:type e)))))": False,  # always
     "(define (run g) (try (g) (catch e (if (:no e) 0 (map (fn (i) (get e i)) '(:type :message))))))": False,  # a loop
-    "(define (run g) (try (g) (catch e (let ((f (fn () e))) (if (:no e) 0 (f))))))": False,  # a function holds it
+    "(define (run g) (try (g) (catch e (let loop ((i 0)) (:value e) (if (< i 3) (loop (+ i 1)) i)))))": True,
+    "(define (run g) (try (g) (catch e (let ((f (fn () e))) (if (:no e) 0 (list (f) (fn? f)))))))": False,  # a function
 }
 FAILURES = ["(throw :a)", "(throw {:b 1})", "(throw nil)", "(car 5)", '(error "x")', "(/ 1 0)", "(nth [1] 4)", "5"]
 

@@ -66,7 +66,7 @@ BROKEN: dict[str, tuple[str, str, Callable[[Unit], None], str]] = {
     "binding": ("(define (f x) x) (f [1 (f 2)])", "build", forget_a_binding, "V1"),
     "place": ("(println 1)", "build", forget_a_place, "V9"),
     "wrapper": ("(define m (assoc {:a 1} :b 2)) (println m)", "own", forget_the_map_around_a_dict, "V10"),
-    "shown": ("(define m {:a 1}) (println m)", "own", bare_where_others_see_it, "V10"),
+    "shown": ("(println {:a (str 1)})", "own", bare_where_others_see_it, "V10"),
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import resource
 import signal
 import socket
 import sys
@@ -54,6 +55,8 @@ def harm(kind: str) -> Any:
         "environment": lambda: repr(dict(os.environ)),
         "descriptors": lambda: sum(1 for number in range(64) if is_open(number)),
         "memory": lambda: len(bytearray(1 << 30)),
+        "processor": lambda: resource.getrlimit(resource.RLIMIT_CPU)[0],
+        "address-space": lambda: resource.setrlimit(resource.RLIMIT_AS, resource.getrlimit(resource.RLIMIT_AS)),
     }
     return acts[kind]()
 
@@ -75,6 +78,11 @@ def is_open(number: int) -> bool:
     except OSError as problem:
         return problem.errno != 9
     return True
+
+
+def without_profile() -> None:
+    worker.admit = lambda *_: None  # type: ignore[assignment]
+    zygote.restrict_forms = lambda: None  # type: ignore[assignment]
 
 
 def without_memory_limit() -> None:
@@ -105,11 +113,11 @@ def python_format() -> None:
 
 
 def boundless_encoder() -> None:
-    worker.Encoder = lambda: Encoder(10**12)  # type: ignore[misc,assignment]
+    worker.Encoder = lambda nodes: Encoder(10**12)  # type: ignore[misc,assignment]
 
 
 SWITCHES: dict[str, Callable[[], None]] = {
-    "profile": lambda: setattr(worker, "admit", lambda unit, granted: None),
+    "profile": without_profile,
     "check": lambda: setattr(worker, "check_tree", lambda *_: None),
     "names": plain_names,
     "integers": lambda: setattr(zygote, "guard_integers", lambda: None),

@@ -15,35 +15,24 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from doc_blocks import Block, blocks
 
-FENCE = re.compile(r"```(\w+)$")
-SAVE = re.compile(r"[Ss]ave\b[^`]*\bas `([^`]+)`")
 PROMPT = re.compile(r"(?:sema> |  \.\.\. )(.*)$")
 MARK = "-- the next input"
 VARYING = {
     "id": r"\b(?:wf|apr|dec)_[0-9a-f_]+",
     "time": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
     "duration": r"\b\d+(?:\.\d+)? ?m?s\b",
+    "milliseconds": r"(?<=_ms\": )\d+(?:\.\d+)?",
     "digest": r"[A-Za-z0-9+/]{43}=",
     "gap": r" {2,}",
 }
 VARIES = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in VARYING.items()))
-
-
-@dataclass
-class Block:
-    """A fenced block; `first` is the index of its first line in the page."""
-
-    page: Path
-    first: int
-    language: str
-    file: str | None
-    lines: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -61,32 +50,9 @@ class Command:
         return f"{self.block.page.name}:{self.line}: $ {self.text}"
 
 
-def blocks(page: Path) -> Iterator[Block]:
-    paragraph: list[str] = []
-    previous = ""
-    block: Block | None = None
-    for number, line in enumerate(page.read_text().splitlines()):
-        if block is not None and line == "```":
-            yield block
-            block, paragraph = None, []
-        elif block is not None:
-            block.lines.append(line)
-        elif match := FENCE.match(line):
-            block = Block(page, number + 1, match[1], saved_as(paragraph))
-        elif line:
-            paragraph = [*paragraph, line] if previous else [line]
-        previous = line
-
-
-def saved_as(paragraph: list[str]) -> str | None:
-    """The last file that a paragraph says to write."""
-    names = SAVE.findall(" ".join(paragraph))
-    return names[-1] if names else None
-
-
 def commands(block: Block) -> list[Command]:
     result: list[Command] = []
-    for number, line in enumerate(block.lines, block.first):
+    for number, line in enumerate(block.lines, block.line - 1):
         typed = PROMPT.match(line)
         if line.startswith("$ "):
             result.append(Command(block, line[2:], number + 1, number + 1))
@@ -101,22 +67,26 @@ def commands(block: Block) -> list[Command]:
     return result
 
 
-def printed_by(command: Command, folder: Path, ids: dict[str, str]) -> list[str]:
-    """What a command prints to both outputs, run in folder/work, with the ids of this run in place of the page's."""
-    text = re.sub(VARYING["id"], lambda match: ids.get(match[0], match[0]), command.text)
-    bin_folder = Path(sys.executable).parent
-    env = {
-        "PATH": f"{bin_folder}{os.pathsep}{os.defpath}",
+def environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """What commands find: our programs, a home of their own, and what the test gives them."""
+    return {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}",
         "HOME": str(folder / "home"),
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
         "PYTHONUNBUFFERED": "1",
+        **given,
     }
+
+
+def printed_by(command: Command, folder: Path, ids: dict[str, str], given: Mapping[str, str] = {}) -> list[str]:
+    """What a command prints to both outputs, run in folder/work, with the ids of this run in place of the page's."""
+    text = re.sub(VARYING["id"], lambda match: ids.get(match[0], match[0]), command.text)
     done = subprocess.run(
         text,
         shell=True,
         cwd=folder / "work",
-        env=env,
+        env=environment(folder, given),
         input="".join(f"{line}\n" for line in command.typed),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -180,11 +150,11 @@ def follow(pages: Iterable[Path], folder: Path) -> None:
     ids: dict[str, str] = {}
     for page in pages:
         moved = 0
-        for block in list(blocks(page)):
+        for block in blocks(page):
             if block.file:
                 path = work / block.file
                 path.parent.mkdir(exist_ok=True)
-                path.write_text("".join(f"{line}\n" for line in block.lines))
+                path.write_text(block.text)
             for command in commands(block) if block.language == "console" else ():
                 printed = printed_by(command, folder, ids)
                 text = "".join(f"{line}\n" for line in printed)
@@ -200,7 +170,7 @@ def follow(pages: Iterable[Path], folder: Path) -> None:
 def forgotten(page: Path) -> list[str]:
     """Blocks of a page that are neither a file nor commands nor the installation."""
     return [
-        f"{page.name}:{block.first}"
+        f"{page.name}:{block.line}"
         for block in blocks(page)
         if not block.file and block.language not in ("console", "sh")
     ]

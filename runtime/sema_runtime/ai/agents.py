@@ -28,8 +28,11 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class BaseAgent:
-    """tools: Python functions with annotations, or tools. model: "" for the provider's default. max_turns: rounds of
-    tool calls. parallel_tools: how many calls of one turn run at once, True for all."""
+    """An agent: it asks a model, runs the tools that the model calls, and asks again until there is an answer.
+
+    tools: Python functions with annotations, or tools. model: "" for the provider's default. max_turns: rounds of tool
+    calls. parallel_tools: how many calls of one turn run at once, True for all.
+    """
 
     system: str = ""
     tools: Sequence[Any] = ()

@@ -53,7 +53,10 @@ class ChatOptions(CallOptions, total=False):
 
 
 class ToolEvent(TypedDict, total=False):
-    """event: "start", or "end" with result (its first 200 characters), error and duration_ms."""
+    """What `on_tool_call` receives when a tool starts and when it ends.
+
+    event: "start", or "end" with result (its first 200 characters), error and duration_ms.
+    """
 
     event: Literal["start", "end"]
     tool: str

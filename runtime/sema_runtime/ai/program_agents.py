@@ -36,7 +36,9 @@ class ProgramRunOptions(Observed, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class BaseProgramAgent:
-    """tools: Python functions with annotations, or tools. agents: others that programs ask as tools, by their names.
+    """An agent that answers by writing programs, which run in the box.
+
+    tools: Python functions with annotations, or tools. agents: others that programs ask as tools, by their names.
     data: inputs that programs read as `data/NAME`. system: what the agent is for. turns: how many programs it may
     write; with 1 the value of the program is the answer. limits: of each program. protocol: "fenced" for code in the
     answer, "tool" for one native tool. retries: answers without a program that cost no turn. plan: steps that the model

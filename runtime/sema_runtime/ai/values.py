@@ -82,7 +82,7 @@ class Ranked:
 
 
 class Comparison(NamedTuple):
-    """similarity: from 0 to 1."""
+    """How similar two texts are, and how they differ. similarity: from 0 to 1."""
 
     similarity: float
     differences: list[str]

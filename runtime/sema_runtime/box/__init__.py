@@ -16,4 +16,5 @@ from sema_runtime.box.outcome import Outcome as Outcome
 from sema_runtime.box.pool import Pool as Pool
 from sema_runtime.box.pool import Session as Session
 from sema_runtime.box.probe import Unprotected as Unprotected
+from sema_runtime.box.probe import UnprotectedWarning as UnprotectedWarning
 from sema_runtime.box.toolbox import ToolGrant as ToolGrant

@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
-from sema_runtime.box.codec import Encoder, TooLarge, for_python
-from sema_runtime.box.limits import Limits
-from sema_runtime.box.toolbox import Grant, Invalid
+from sema_runtime.box.codec import TooLarge, for_python, nodes_in
+from sema_runtime.box.host_values import HostEncoder
+from sema_runtime.box.json_schema import misfits
+from sema_runtime.box.limits import Limits, too_many_bytes
+from sema_runtime.box.toolbox import Grant, Invalid, bounded
 from sema_runtime.values.errors import SemaError
 
 KEPT_RESULTS = 256  # of a session's read tools; the oldest go first
@@ -159,7 +161,7 @@ class Calls:
         try:
             size, most = len(json.dumps(args)), self.limits.tool_argument_bytes
             if size > most:
-                raise Invalid(over("its arguments take", size, "tool_argument_bytes", most, "send less"))
+                raise Invalid(too_many_bytes("its arguments take", size, "tool_argument_bytes", most, "send less"))
             call["args"] = keywords(tool.name, [for_python(arg) for arg in args])
             if tool.effect != "read" or not tool.cached:
                 return self.result(tool, call["args"])
@@ -171,7 +173,7 @@ class Calls:
                 self.results.keep(key, reply)
             return reply
         except TooLarge as problem:
-            return {"error": f"its result can't be handed on: {problem.message}"}
+            return {"error": f"its result {problem.message}, too much to be handed on; ask for less"}
         except Invalid as problem:
             return {"error": problem.message, "kind": "validation-error"}
         except SemaError as problem:
@@ -180,10 +182,13 @@ class Calls:
             return {"error": f"{type(problem).__name__}: {problem}"[:500]}
 
     def result(self, tool: Grant, args: dict[str, Any]) -> Reply:
-        encoded = Encoder().encode(tool.call(args))
+        encoded = HostEncoder(nodes_in(self.limits.tool_result_bytes)).encode(tool.call(args))
         size, most = len(json.dumps(encoded)), self.limits.tool_result_bytes
         if size > most:
-            raise SemaError(over("its result takes", size, "tool_result_bytes", most, "ask for less"))
+            raise SemaError(too_many_bytes("its result takes", size, "tool_result_bytes", most, "ask for less"))
+        wrong = misfits(for_python(encoded), tool.result) if tool.result else []
+        if wrong:
+            raise SemaError(f"its result isn't what {tool.signature} says: {bounded(wrong)}")
         return {"result": encoded}
 
     def effects(self) -> str | None:
@@ -193,10 +198,6 @@ class Calls:
             return None
         shown = ", ".join(f"tool/{name} {'once' if count == 1 else f'{count} times'}" for name, count in done.items())
         return f"already done, and not to be repeated: {shown}"
-
-
-def over(what: str, size: int, name: str, most: int, instead: str) -> str:
-    return f"{what} {size} bytes, limit {name} is {most}: {instead}, or have the host raise {name}"
 
 
 def content_key(name: str, args: dict[str, Any]) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
+from contextlib import suppress
 from functools import cache
 
 PIPE = 2  # the descriptor that is left: native libraries write their last words there
@@ -17,7 +19,10 @@ SIGKILL = 9
 
 
 def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes) -> None:
-    """memory: bytes of address space. layers: of probe.LAYERS, those to apply. Raises OSError without them."""
+    """memory: bytes of address space, 0 for no limit. layers: of probe.LAYERS, those to apply.
+
+    Raises OSError without them.
+    """
     import resource  # noqa: F401  not every system has it, and the user that this process becomes may not read it
 
     keep_only(pipe)
@@ -25,17 +30,19 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-    libc = system_library()
-    libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
-    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    limit("AS", memory)
-    limit("DATA", memory)
-    limit("CPU", cpu_seconds)
+    prctl = getattr(system_library(), "prctl", None)  # Linux's
+    if prctl is not None:
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if memory:
+        limit("AS", memory)
+        limit("DATA", memory)
+    allow_processor_seconds(cpu_seconds)
     limit("CORE", 0)
     limit("FSIZE", 0)
     limit("NPROC", 0)
     limit("MEMLOCK", 0)
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+    if prctl is not None and prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "no new privileges: refused")
     if "landlock" in layers:
         from sema_runtime.box import landlock
@@ -48,11 +55,21 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
         seccomp.restrict(filter_)
 
 
+def allow_processor_seconds(seconds: int) -> None:
+    """Ends this process by a signal once it has used that much more of the processor."""
+    import resource
+
+    used = int(time.process_time()) + 1
+    with suppress(OSError, ValueError):  # a C library that asks the kernel otherwise than the filter allows
+        resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
 @cache
 def system_library() -> ctypes.CDLL:
-    """The C library, with `prctl` and `syscall` looked up."""
+    """The C library, with what Linux has of it looked up."""
     libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.prctl and libc.syscall
+    for name in ("prctl", "syscall", "mallinfo2"):
+        getattr(libc, name, None)
     return libc
 
 
@@ -68,7 +85,9 @@ def limit(name: str, most: int) -> None:
     """Sets a limit of the process; name: what follows `RLIMIT_` in the name of its kind."""
     import resource
 
-    kind = getattr(resource, f"RLIMIT_{name}")
+    kind = getattr(resource, f"RLIMIT_{name}", None)
+    if kind is None:
+        return
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
@@ -76,6 +95,9 @@ def limit(name: str, most: int) -> None:
 
 
 def address_space() -> int:
-    """The bytes of address space that this process uses."""
-    with open("/proc/self/statm") as facts:
-        return int(facts.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    """The bytes of address space that this process uses; 0 where the system doesn't say."""
+    try:
+        with open("/proc/self/statm") as facts:
+            return int(facts.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from sema_runtime.box.json_schema import misfits
 from sema_runtime.box.signatures import signature
-from sema_runtime.box.toolbox import Grant, Invalid, check_names
-from sema_runtime.llm.jsonable import to_sema
-from sema_runtime.llm.tools.schema import problems
-from sema_runtime.mcp.schema import parameters_of, resolved
+from sema_runtime.box.toolbox import Grant, Invalid, check_names, refuse
+from sema_runtime.mcp.schema import resolved
 from sema_runtime.support.json_input import received
 from sema_runtime.values.errors import SemaError
 
@@ -38,8 +37,10 @@ def openapi_tools(
     only: Collection[str] | None = None,
     seconds: float = 30.0,
 ) -> dict[str, Grant]:
-    """Tools by name, the operationId or method and path. document: parsed, or the path of a JSON file. url: of the
-    server, where the document doesn't say it. only: names of those that are wanted. seconds: for an answer.
+    """Returns the operations of an OpenAPI document as tools by name: the operationId, or method and path.
+
+    document: parsed, or the path of a JSON file. url: of the server, where the document doesn't say it. only: names of
+    those that are wanted. seconds: for an answer.
 
     Raises SemaError for a document that can't be used, and for a name in `only` that it doesn't have.
     """
@@ -200,18 +201,15 @@ class Operation:
 
     def grant(self, server: Server) -> Grant:
         schema = {"type": "object", "properties": self.properties, "required": self.required}
-        parameters = parameters_of(schema)
         shown = signature(self.name, schema, self.result)
 
         def call(arguments: dict[str, Any]) -> Any:
             check_names(self.name, arguments, list(self.properties), shown)
-            wrong = problems(parameters, to_sema(arguments))
-            if wrong:
-                raise Invalid(f"{'; '.join(wrong)} ({shown})")
+            refuse(misfits(arguments, schema), shown)
             return self.request(server, arguments)
 
         made = Grant(self.name, call, shown, self.description)
-        made.effect = METHODS[self.method]
+        made.effect, made.result = METHODS[self.method], self.result
         return made
 
     def request(self, server: Server, arguments: dict[str, Any]) -> Any:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sema_runtime.box.calls import Quota, Reply, Results
-from sema_runtime.box.codec import Encoder, to_frame
-from sema_runtime.box.limits import Limits
+from sema_runtime.box.codec import TooLarge, nodes_in, to_frame
+from sema_runtime.box.host_values import HostEncoder
+from sema_runtime.box.limits import CEILINGS, Limits
 from sema_runtime.box.outcome import Outcome
+from sema_runtime.box.policy import check, needed
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.box.snapshots import Snapshot, read, write
 from sema_runtime.box.toolbox import Granted, grants
@@ -20,7 +24,8 @@ from sema_runtime.box.turns import Turn
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
-NEEDED = frozenset(("landlock", "seccomp"))
+DATA_GROWS = 24  # memory that inputs take while they are read, as a multiple of their bytes
+NAME = re.compile(r"[^\s()\[\]{}\"';,`#|\x00-\x20]+")
 TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
 
@@ -28,26 +33,26 @@ class Pool:
     """Runs programs, each in a fresh process. May be shared by threads.
 
     limits: of programs for which nothing else is said. spare: processes that are kept ready. needs: layers without
-    which nothing runs (none: `frozenset()`); raises Unprotected where the machine lacks one.
+    which nothing runs (none: `frozenset()`; by default all, or those of SEMA_BOX_NEEDS); raises Unprotected where the
+    machine lacks one, and warns where it lacks another.
     """
 
-    def __init__(self, limits: Limits | None = None, spare: int = 2, needs: frozenset[str] = NEEDED) -> None:
+    def __init__(self, limits: Limits | None = None, spare: int = 2, needs: frozenset[str] | None = None) -> None:
         self.limits = limits or Limits()
         self.spare = spare
-        self.needs = needs
+        self.needs = needed() if needs is None else needs
         self.ready: deque[Worker] = deque()
         self.lock = threading.Lock()
+        self.process = os.getpid()
         self.zygote = self._start()
 
     def _start(self) -> Zygote:
         zygote = Zygote()
-        missing = self.needs - zygote.layers
-        if missing:
+        try:
+            check(zygote.layers, self.needs)
+        except Unprotected:
             zygote.close()
-            raise Unprotected(
-                f"box: this machine lacks {' and '.join(sorted(missing))}",
-                "sema doctor says more; pass needs=frozenset() to run with fewer layers",
-            )
+            raise
         return zygote
 
     @property
@@ -64,6 +69,8 @@ class Pool:
     def close(self) -> None:
         """Ends all processes."""
         with self.lock:
+            if self.process != os.getpid():  # what it was forked from still uses them
+                return
             while self.ready:
                 self.ready.popleft().end()
             self.zygote.close()
@@ -79,6 +86,7 @@ class Pool:
         """The outcome of one program in a fresh state. data: its inputs `data/NAME`. tools: functions `tool/NAME`.
         quota: calls of tools that it shares with other programs."""
         with Session(self, data, tools, limits, quota) as session:
+            session.keeps = False
             return session.run(source)
 
     def restore(
@@ -96,6 +104,7 @@ class Pool:
         snapshot = read(path)
         session = Session(self, None, tools, limits, quota)
         session.data, session.history = snapshot.data, snapshot.programs
+        session.history_bytes = size_of(session.history)
         session.check_data()
         try:
             session.begin()
@@ -115,25 +124,39 @@ class Pool:
 
         return await asyncio.to_thread(self.run, source, **options)
 
-    def take(self, limits: Limits) -> Worker:
-        """A fresh process."""
+    def take(self, limits: Limits, data_mb: int = 0) -> Worker:
+        """A fresh process. data_mb: memory for inputs, beyond what a program may use."""
         with self.lock:
-            kept = self.ready.popleft() if self.ready and self.ready[0].limits == limits else None
-            return kept if kept is not None else self._fork(limits)
+            self._own()
+            is_fitting = not data_mb and self.ready and self.ready[0].limits == limits
+            return self.ready.popleft() if is_fitting else self._fork(limits, data_mb)
 
     def refill(self) -> None:
         """Starts processes for the next programs."""
         with self.lock:
+            self._own()
             while len(self.ready) < self.spare:
                 self.ready.append(self._fork(self.limits))
 
-    def _fork(self, limits: Limits) -> Worker:
+    def _own(self) -> None:
+        """Has a process that was forked with the pool in it use processes of its own."""
+        if self.process != os.getpid():
+            self.process = os.getpid()
+            self.ready.clear()
+            self.zygote = self._start()
+
+    def _fork(self, limits: Limits, data_mb: int = 0) -> Worker:
         try:
-            return self.zygote.fork(limits)
+            return self.zygote.fork(limits, data_mb)
         except Died:  # somebody has ended it: another takes its place
             self.zygote.close()
             self.zygote = self._start()
-            return self.zygote.fork(limits)
+            return self.zygote.fork(limits, data_mb)
+
+
+def size_of(programs: list[tuple[str, list[Reply]]]) -> int:
+    """The bytes that programs and the replies of their tools take."""
+    return sum(len(source) + len(to_frame({"replies": replies})) for source, replies in programs)
 
 
 class Session:
@@ -155,10 +178,12 @@ class Session:
         self.quota = quota
         self.results = Results()
         self.limits = limits or pool.limits
-        self.data = {name: Encoder().encode(value) for name, value in (data or {}).items()}
+        self.data = {name: self.encoded(name, value) for name, value in (data or {}).items()}
         self.check_data()
         self.tools = grants(tools)
         self.worker: Worker | None = None
+        self.keeps = True  # whether another program may follow
+        self.history_bytes = 0
         self.history: list[tuple[str, list[Reply]]] = []  # programs, and the replies that tools gave them
 
     def cancel(self) -> None:
@@ -172,10 +197,23 @@ class Session:
         if type(programs) is not int or not 0 < programs <= len(self.history):
             raise SemaError(f"box: the session has {len(self.history)} programs, it can't forget {programs}")
         del self.history[-programs:]
+        self.history_bytes = size_of(self.history)
         self.close()
 
+    def encoded(self, name: str, value: Any) -> Any:
+        """An input as it crosses. Raises SemaError."""
+        try:
+            return HostEncoder(nodes_in(self.limits.data_bytes)).encode(value)
+        except TooLarge as problem:
+            raise SemaError(f"box: data/{name} {problem.message}", "give a part of it, or raise data_bytes") from None
+
     def check_data(self) -> None:
+        """Raises SemaError for inputs that take too many bytes, or have names that no program can say."""
+        for name in self.data:
+            if type(name) is not str or NAME.fullmatch(name) is None:
+                raise SemaError(f"box: data can't be called {name!r}", "names have letters, digits, - and _")
         size = len(to_frame(self.data))
+        self.data_mb = size * DATA_GROWS >> 20
         if size > self.limits.data_bytes:
             raise SemaError(f"box: the data take {size} bytes, limit data_bytes is {self.limits.data_bytes}")
 
@@ -201,20 +239,38 @@ class Session:
                 self.begin()
         except (Died, Late):
             self.close()
-            return Outcome("error", reason="worker_died", message="the process for the program could not be started")
+            text = "the process for the program could not be started"
+            if self.history:
+                text += ", or could not be taken to where the session is"
+            return Outcome("error", reason="worker_died", message=text, hint="run it again")
         assert self.worker is not None
-        turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota)
+        turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota,
+                    keeps=self.keeps)  # fmt: skip
         outcome = turn.run(self.worker, self.pool.refill)
         if outcome.ok:
-            self.history.append((source, turn.replies))
-        else:
+            outcome = self.kept(source, turn.replies, outcome)
+        elif not turn.left_nothing:
             self.close()
         return outcome
 
+    def kept(self, source: str, replies: list[Reply], outcome: Outcome) -> Outcome:
+        """The outcome of a program that succeeded, which the session keeps if there is room for it."""
+        size = size_of([(source, replies)]) if self.keeps else 0
+        if self.history_bytes + size > self.limits.history_bytes:
+            self.close()
+            text = f"limit history_bytes of {self.limits.history_bytes} exceeded by what programs and tools said"
+            return replace(outcome, status="error", reason="history_exceeded", value=None, text=None, encoded=None,
+                           defined={}, message=f"{text}; nothing that the program defined was kept",
+                           hint="ask tools for less, or start another; the host can raise history_bytes")  # fmt: skip
+        self.history_bytes += size
+        self.history.append((source, replies))
+        return outcome
+
     def begin(self) -> None:
-        """Takes a fresh process to where the session is."""
-        self.worker = self.pool.take(self.limits)
+        """Takes a fresh process to where the session is. Its programs did succeed, so they may take longer."""
+        self.worker = self.pool.take(self.limits, self.data_mb)
+        patient = replace(self.limits, wall_ms=min(4 * self.limits.wall_ms + 2_000, CEILINGS["wall_ms"]))
         for source, replies in self.history:
-            turn = Turn(source, self.data, self.tools, self.limits, list(replies))
+            turn = Turn(source, self.data, self.tools, patient, list(replies), keeps=True)
             if not turn.run(self.worker, bool).ok:
                 raise Died()

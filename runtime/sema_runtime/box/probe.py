@@ -16,6 +16,10 @@ class Unprotected(SemaError):
     """The machine lacks a layer, and nobody has said that the box may do without it."""
 
 
+class UnprotectedWarning(UserWarning):
+    """Programs run although the machine lacks a layer, as somebody has said."""
+
+
 def layers() -> frozenset[str]:
     """The layers of LAYERS that a process can have here, tried in a child."""
     if not sys.platform.startswith("linux"):

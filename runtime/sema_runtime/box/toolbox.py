@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, get_type_hints
 
+from sema_runtime.box.json_schema import misfits
 from sema_runtime.box.signatures import signature
 from sema_runtime.llm.tools.tool import Tool
 from sema_runtime.values.errors import LlmError, SemaError
 
+MOST_NAMES = 16  # in the message about arguments
+MOST_TEXT = 4_096  # characters of it
+LONGEST = 80  # characters of a name in it
 RESERVED = ("return", "fail")
 EFFECTS = ("read", "write", None)
 Granted = Mapping[str, Any] | Iterable[Any]  # functions or tools, by name or with names of their own
@@ -46,7 +50,8 @@ class ToolGrant:
 
 class Grant:
     """One tool. call: takes the named arguments. description: for models, "" for none. effect, calls, cached, parallel:
-    as in ToolGrant. untimed: its time isn't the program's. tool: what it was made of, where that is known."""
+    as in ToolGrant. untimed: its time isn't the program's. tool: what it was made of, where that is known. result: the
+    JSON schema of what it gives, {} where nobody says."""
 
     effect: str | None = None
     calls: int | None = None
@@ -54,6 +59,7 @@ class Grant:
     parallel = True
     untimed = False
     tool: Tool | None = None
+    result: Mapping[str, Any] = {}
 
     def __init__(self, name: str, call: Callable[[dict[str, Any]], Any], shown: str, description: str) -> None:
         self.name = name
@@ -103,28 +109,55 @@ def grant(name: str, tool: Any) -> Grant:
         from sema_runtime.llm.tools.python_functions import python_tool
 
         return of_tool(name, python_tool(tool, name))
-    return Grant(name, lambda arguments: tool(**arguments), f"tool/{name}(...)", inspect.getdoc(tool) or "")
+    return of_untyped(name, tool)
+
+
+def of_untyped(name: str, function: Callable[..., Any]) -> Grant:
+    """A function of which the names of the arguments are known at most."""
+    from sema_runtime.llm.tools.tool import awaited
+
+    try:
+        taken = inspect.signature(function)
+    except (TypeError, ValueError):
+        return Grant(name, lambda arguments: awaited(function(**arguments)), f"tool/{name}(...)", "")
+    named = [one for one in taken.parameters.values() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    words = [f"{one.name} any{'' if one.default is one.empty else '?'}" for one in named]
+    takes_all = any(one.kind is one.VAR_KEYWORD for one in taken.parameters.values())
+    shown = f"tool/{name}({', '.join([*words, *(['...'] if takes_all else [])])}) -> any"
+
+    def call(arguments: dict[str, Any]) -> Any:
+        if not takes_all:
+            check_names(name, arguments, [one.name for one in named], shown)
+        missing = [one.name for one in named if one.default is one.empty and one.name not in arguments]
+        if missing:
+            raise Invalid(f"missing argument {', '.join(missing)} ({shown})")
+        return awaited(function(**arguments))
+
+    return Grant(name, call, shown, inspect.getdoc(function) or "")
 
 
 def of_tool(name: str, tool: Tool) -> Grant:
     """A tool that knows its parameters."""
     from sema_runtime.llm.jsonable import to_sema
 
-    schema = tool.schema()
-    shown = signature(name, schema.parameters, returned(tool))
+    schema, result = tool.schema(), returned(tool)
+    shown = signature(name, schema.parameters, result)
+    converts = hasattr(tool, "signature")  # of Python, whose types take "2" for an int
 
     def call(arguments: dict[str, Any]) -> Any:
         check_names(name, arguments, list(schema.parameters.get("properties", {})), shown)
+        if not converts:
+            refuse(misfits(arguments, schema.parameters), shown)
         try:
             return tool.invoke(to_sema(arguments))
         except LlmError as problem:
             start, is_refusal, rest = problem.message.partition(f"invalid arguments for tool '{tool.name}': ")
             if is_refusal and not start:
-                raise Invalid(f"{rest} ({shown})") from None
+                refuse(misfits(arguments, schema.parameters) or [rest], shown)
             raise
 
     made = Grant(name, call, shown, tool.description or "")
-    made.tool = tool
+    made.tool, made.result = tool, result
     return made
 
 
@@ -132,9 +165,22 @@ def check_names(name: str, arguments: dict[str, Any], known: list[str], shown: s
     """Raises Invalid for an argument that the tool doesn't have."""
     unknown = [key for key in arguments if key not in known]
     if unknown:
-        close = get_close_matches(unknown[0], known, 1, 0.6)
+        close = get_close_matches(unknown[0][:LONGEST], known, 1, 0.6)
         advice = f"did you mean {close[0]}? " if close else ""
-        raise Invalid(f"there is no argument {', '.join(unknown)}; {advice}({shown})")
+        named = ", ".join(key[:LONGEST] for key in unknown[:MOST_NAMES])
+        raise Invalid(f"there is no argument {named}; {advice}({shown})")
+
+
+def refuse(violations: list[str], shown: str) -> None:
+    """Raises Invalid where there is something wrong with arguments."""
+    if violations:
+        raise Invalid(f"{bounded(violations)} ({shown})")
+
+
+def bounded(violations: list[str]) -> str:
+    """Violations as one text of at most MOST_TEXT characters."""
+    text = "; ".join(violations)
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
 
 
 def returned(tool: Tool) -> dict[str, Any]:
@@ -148,7 +194,7 @@ def returned(tool: Tool) -> dict[str, Any]:
     from sema_runtime.llm.tools.python_types import TypeSchema
 
     try:
-        return TypeSchema(hint).json_schema()
+        return TypeSchema(hint).output_schema()
     except SemaError:
         return {}
 

@@ -9,18 +9,17 @@ from typing import Any
 from sema_runtime.box.calls import Asked, Calls, Quota, Refused, Reply, Results
 from sema_runtime.box.codec import for_python
 from sema_runtime.box.limits import Limits
-from sema_runtime.box.outcome import Outcome
+from sema_runtime.box.outcome import Outcome, excerpt
 from sema_runtime.box.toolbox import Grant
-from sema_runtime.box.workers import START_SECONDS, Died, Late, Worker
+from sema_runtime.box.workers import START_SECONDS, WIDEST, Died, Late, Spent, Worker
 from sema_runtime.values.errors import SemaError
 
 EXTRA_FRAME = 1 << 16  # bytes of an answer beyond its value and its output
-WIDEST = 12  # bytes of JSON for a character of text
 
 
 class Turn:
     """One program. data: encoded inputs. replay: replies of tools that are given instead of calling them.
-    results, quota: of the session, and what it shares with others."""
+    results, quota: of the session, and what it shares with others. keeps: whether other programs will follow."""
 
     def __init__(
         self,
@@ -31,13 +30,16 @@ class Turn:
         replay: list[Reply] | None = None,
         results: Results | None = None,
         quota: Quota | None = None,
+        keeps: bool = False,
     ) -> None:
+        self.keeps = keeps
         self.source = source
         self.data = data
         self.tools = tools
         self.limits = limits
         self.replay = replay
         self.replies: list[Reply] = []
+        self.left_nothing = False  # whether the program was refused before anything of it ran
         self.broker = Calls(tools, limits, results or Results(), quota)
         self.calls = self.broker.made
 
@@ -50,6 +52,7 @@ class Turn:
                 worker.is_ready = True
                 started = time.monotonic()
             deadline = started + self.limits.wall_ms / 1000
+            worker.watch_processor(self.limits.cpu_ms if self.limits.cpu_ms < self.limits.wall_ms else None)
             worker.send(self.request(), deadline)
             is_handed_over()
             return self.outcome(self.answer(worker, deadline))
@@ -57,6 +60,10 @@ class Turn:
             text = f"limit wall_ms of {self.limits.wall_ms} exceeded; nothing that the program defined was kept"
             hint = "do less: filter first, stop early, split the work over several programs; the host can raise wall_ms"
             return self.failed("timeout", text, hint, started)
+        except Spent:
+            text = f"limit cpu_ms of {self.limits.cpu_ms} exceeded; nothing that the program defined was kept"
+            hint = "compute less: filter first, stop early; the host can raise cpu_ms"
+            return self.failed("cpu_exceeded", text, hint, started)
         except Died as died:
             if died.is_out_of_memory:
                 text = f"limit memory_mb of {self.limits.memory_mb} exceeded; nothing that the program defined was kept"
@@ -71,8 +78,10 @@ class Turn:
         return {
             "source": self.source,
             "data": mentioned,
+            "inputs": sorted(self.data),
             "tools": {name: tool.line() for name, tool in sorted(self.tools.items())},
             "limits": vars(self.limits),
+            "keeps": self.keeps,
         }
 
     def answer(self, worker: Worker, deadline: float) -> dict[str, Any]:
@@ -82,6 +91,7 @@ class Turn:
         while True:
             message = worker.receive(deadline, most)
             if "call" not in message:
+                self.left_nothing = message.get("untouched") is True and message.get("status") == "error"
                 return message
             begun = time.monotonic()
             try:
@@ -113,12 +123,12 @@ class Turn:
             value = for_python(answer.get("value"))
         except (SemaError, RecursionError):
             raise Died() from None
-        prints, duration = answer.get("prints"), answer.get("duration_ms")
-        if type(prints) is not list or not all(type(text) is str for text in prints):
-            raise Died()
+        prints, warnings = texts_of(answer.get("prints")), texts_of(answer.get("warnings", []))
+        duration = answer.get("duration_ms")
         defined = answer.get("defined", {})
         if type(defined) is not dict or not all(type(text) is str for text in defined.values()):
             raise Died()
+        line, column = place_of(answer.get("line")), place_of(answer.get("column"))
         return Outcome(
             status,
             value,
@@ -126,9 +136,11 @@ class Turn:
             reason=text_of(answer.get("reason")),
             message=text_of(answer.get("message")),
             hint=self.hint(text_of(answer.get("hint")), status),
-            line=place_of(answer.get("line")),
-            column=place_of(answer.get("column")),
+            line=line,
+            column=column,
+            excerpt=excerpt(self.source, line, column) if status == "error" else None,
             prints=prints,
+            warnings=warnings,
             defined=defined,
             tool_calls=self.calls,
             duration_ms=float(duration) if isinstance(duration, int | float) else 0.0,
@@ -148,6 +160,13 @@ class Turn:
 
 def text_of(value: Any) -> str | None:
     return value if type(value) is str else None
+
+
+def texts_of(value: Any) -> list[str]:
+    """Raises Died for what is no list of texts."""
+    if type(value) is not list or not all(type(text) is str for text in value):
+        raise Died()
+    return value
 
 
 def place_of(value: Any) -> int | None:

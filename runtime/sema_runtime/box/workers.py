@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from typing import Any
 
-from sema_runtime.box.codec import to_frame
+from sema_runtime.box.codec import nodes_in, to_frame
 from sema_runtime.box.limits import Limits
+from sema_runtime.box.probe import Unprotected
+from sema_runtime.bundle import python_command
 from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0
+WIDEST = 12  # bytes of JSON for a character of text
 NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
-ZYGOTE_COMMAND = ("-I", "-m", ZYGOTE)  # what Python is started with
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the same order of sets each time; the zygote takes it out of its environment
+STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+PARTS_OF_NODE = 4  # commas, colons and brackets in JSON
+EXTRA_PARTS = 10_000
 
 
 class Died(Exception):
@@ -34,6 +40,10 @@ class Late(Exception):
     """The deadline has passed."""
 
 
+class Spent(Exception):
+    """A program has used up its time of the processor."""
+
+
 class Worker:
     """A hardened process. Used for one session, by one thread at a time."""
 
@@ -43,6 +53,21 @@ class Worker:
         self.limits = limits
         self.handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
         self.is_ready = False
+        self.most_processor: float | None = None
+        self.waiting = select.poll()  # which takes descriptors of any number
+        self.waiting.register(pipe, select.POLLIN)
+
+    def watch_processor(self, milliseconds: int | None) -> None:
+        """Has `receive` raise Spent once the process has used that much more of the processor; None: never."""
+        self.most_processor = None if milliseconds is None else self.processor_seconds() + milliseconds / 1000
+
+    def processor_seconds(self) -> float:
+        """How long it has run on a processor; 0.0 where the system doesn't say."""
+        try:
+            with open(f"/proc/{self.pid}/schedstat", "rb") as facts:
+                return int(facts.read().split()[0]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return 0.0
 
     def send(self, message: dict[str, Any], deadline: float) -> None:
         self.pipe.settimeout(max(0.001, deadline - time.monotonic()))
@@ -61,8 +86,11 @@ class Worker:
         size = int.from_bytes(head, "big")
         if size > most:
             raise Died()
+        body = self._bytes(size, deadline)
+        if not is_within(body, PARTS_OF_NODE * nodes_in(most // WIDEST) + EXTRA_PARTS):
+            raise Died()  # it would take far more memory than its bytes do
         try:
-            message = json.loads(self._bytes(size, deadline))
+            message = json.loads(body)
         except (ValueError, RecursionError):
             raise Died() from None
         if type(message) is not dict:
@@ -73,8 +101,13 @@ class Worker:
         collected = bytearray()
         while len(collected) < count:
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.pipe], [], [], left)[0]:
+            spare = left if self.most_processor is None else self.most_processor - self.processor_seconds()
+            if left <= 0:
                 raise Late()
+            if spare <= 0:
+                raise Spent()
+            if not self.waiting.poll(min(left, spare) * 1000):
+                continue
             try:
                 part = self.pipe.recv(min(count - len(collected), 1 << 20))
             except OSError:
@@ -105,15 +138,31 @@ class Worker:
             pass
 
 
+def is_within(body: bytes, parts: int) -> bool:
+    """Whether the JSON of a message has no more commas, colons and brackets, those inside of strings left out."""
+
+    def count(text: bytes) -> int:
+        return text.count(b",") + text.count(b"[") + text.count(b"{") + text.count(b":")
+
+    return count(body) <= parts or count(STRINGS.sub(b"", body)) <= parts
+
+
+def zygote_command() -> list[str]:
+    """What starts the process that forks workers."""
+    return python_command(ZYGOTE)
+
+
 class Zygote:
     """The process that forks workers (semac/box/zygote.py). Raises SemaError where it doesn't start."""
 
     def __init__(self) -> None:
+        if not hasattr(os, "fork"):
+            raise Unprotected("box: this system can't fork processes, which the box is made of", "use Linux, or WSL")
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.process = subprocess.Popen(
-            [sys.executable, *ZYGOTE_COMMAND, str(theirs.fileno())],
+            [*zygote_command(), str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
-            env={},
+            env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -131,9 +180,10 @@ class Zygote:
             hello += part
         self.layers = frozenset(json.loads(hello)["layers"])
 
-    def fork(self, limits: Limits) -> Worker:
+    def fork(self, limits: Limits, data_mb: int = 0) -> Worker:
+        """A worker. data_mb: memory that it gets for inputs, beyond that of its limits. Raises Died."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        order = {"memory_mb": limits.memory_mb, "cpu_seconds": limits.wall_ms // 1000 + 2}
+        order = {"memory_mb": limits.memory_mb + data_mb, "cpu_seconds": limits.wall_ms // 1000 + 2}
         try:
             socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
             answer = b""

@@ -3,7 +3,8 @@
 An instruction that was part of a called function keeps its line and column. Where its end column is MARK or more, the
 multiple of MARK is the number of the call: a site. The table of the sites of a code object is a constant of the code,
 with a line for each: `number:function:line:column:outer`, of the called function's Python name, the place of the call,
-and the site that this call itself is part of, 0 for none.
+and the site that this call itself is part of, 0 for none. A local function, which is nowhere else, has LOCAL in front
+of its name; the code around it then stands for its own.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType
     from typing import Any
 
-    from sema_runtime.conditions.tracebacks import Call
+    from sema_runtime.conditions.tracebacks import Call, Position
 
+COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<genexpr>"))  # code of functions that have no other
 MARK = 1 << 16  # columns in an end column for each site
 SITES = "sema sites"  # what the constant begins with
+LOCAL = "."
 CACHE = 0  # the opcode of what stands behind an instruction for its caches
 
 
@@ -50,32 +54,73 @@ def decoded(code: CodeType) -> dict[int, Site]:
     return {}
 
 
-def expanded(calls: list[Call]) -> list[Call]:
-    """Calls, outermost first, with those in place of which the called functions' code stands."""
-    return [part for call in calls for part in _expanded(call, decoded(call[0]))]
+def expanded(calls: list[Call], position: Callable[[CodeType, int | Position], Position]) -> list[Call]:
+    """Calls, outermost first, with those in place of which the called functions' code stands. position: of a call.
+
+    A comprehension has a frame of its own up to Python 3.11. It is none of the program's where it stands at the call of
+    `map`, or of another builtin, that it was made of: then the builtin calls no function of the program.
+    """
+    parts: list[Call] = []
+    around: list[Site] = []  # the sites of the call before, outermost first
+    for call in calls:
+        chain = _chain(call)
+        own = _expanded(call, chain)
+        if call[0].co_name in COMPREHENSIONS and parts and parts[-1][1] is call[1] and len(own) > len(chain):
+            own = own[_common(chain, around) :]  # the frame of the function around it has shown the others
+            if position(own[0][0], own[0][2]) == position(parts[-1][0], parts[-1][2]):
+                own = own[1:]
+        parts += own
+        around = chain
+    return parts
 
 
-def _expanded(call: Call, sites: dict[int, Site]) -> list[Call]:
-    code, namespace, instruction, tb_line = call
+def _common(chain: list[Site], other: list[Site]) -> int:
+    """How many sites two chains have in common at their beginnings."""
+    same = [
+        a.line == b.line and a.col == b.col and a.function == b.function for a, b in zip(chain, other, strict=False)
+    ]
+    return next((index for index, equal in enumerate(same) if not equal), len(same))
+
+
+def _chain(call: Call) -> list[Site]:
+    """The sites that an active instruction is part of, outermost first."""
+    code, _, instruction, _ = call
+    sites = decoded(code)
     if not sites or type(instruction) is not int:
-        return [call]
-    line, _, col, end_col = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+        return []
+    end_col = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))[3]
     site = sites.get((end_col or 0) // MARK)
-    chain = []
+    chain: list[Site] = []
     while site is not None:
-        chain.append(site)
+        chain.insert(0, site)
         site = sites.get(site.outer)
+    return chain
+
+
+def _expanded(call: Call, chain: list[Site]) -> list[Call]:
+    code, namespace, instruction, tb_line = call
+    if not chain or type(instruction) is not int:
+        return [call]
+    line, _, col, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
     parts: list[Call] = []
     caller = code
-    for site in reversed(chain):
+    for site in chain:
         parts.append((caller, namespace, (site.line, site.col), site.line))
-        callee = getattr(namespace.get(site.function), "__code__", None)
+        callee = _code_of(site.function, namespace, caller)
         if callee is None:  # the program has lost the function
             return [call]
         caller = callee
-    if parts and line is not None and col is not None:
+    if line is not None and col is not None:
         parts.append((caller, namespace, _twin(caller, code, instruction, line, col), tb_line))
-    return parts or [call]
+    return parts
+
+
+def _code_of(function: str, namespace: dict[str, Any], caller: CodeType) -> CodeType | None:
+    """The code of a called function; None where the program has lost it."""
+    if function.startswith(LOCAL):
+        name = function.removeprefix(LOCAL)
+        return caller.replace(co_name=name, co_qualname=f"{caller.co_qualname}.<locals>.{name}")
+    return getattr(namespace.get(function), "__code__", None)
 
 
 def _twin(code: CodeType, other: CodeType, instruction: int, line: int, col: int) -> Any:

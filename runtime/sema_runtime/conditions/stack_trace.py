@@ -9,6 +9,7 @@ from __future__ import annotations
 from sema_runtime.conditions.places import place_of
 from sema_runtime.conditions.sites import expanded
 from sema_runtime.conditions.tracebacks import (
+    COUNTING,
     OPERATORS,
     Frame,
     builtin_name,
@@ -70,9 +71,9 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
     builtin: str | None = None
     called = ""  # of a call whose frame came just before: its kind
     caller: tuple[CodeType, int | Position] | None = None
-    for code, namespace, lasti, tb_line in expanded(calls):
+    for code, namespace, lasti, tb_line in expanded(calls, position):
         if is_ours(namespace):
-            if code not in TAIL_CALLS:
+            if code not in TAIL_CALLS and namespace.get("__name__") != COUNTING:
                 if called:
                     if code.co_name in PRELUDE and namespace.get("__name__", "").startswith("sema_runtime.lib."):
                         frames.append(Frame(PRELUDE[code.co_name], "", 0, 0))
@@ -92,6 +93,9 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
         line, col = position(code, lasti)
         called = _add(frames, code, shown_name(code, table), line or tb_line or 0, col)
         builtin = None
+    for frame in frames[:-1]:
+        if frame.later is not None:
+            frame.line, frame.col = frame.later
     if builtin is not None:
         frames.append(Frame(builtin, frames[-1].file, frames[-1].line, frames[-1].col))
     frames.reverse()
@@ -126,11 +130,13 @@ def _add(frames: list[Frame], code: CodeType, name: str, line: int, col: int) ->
     if place is None:
         frames.append(Frame(name, code.co_filename, line, col))
         return "call"
-    _, _, shown_line, shown_col, kind, loop, loop_line, loop_col = place
+    _, _, shown_line, shown_col, kind, loop, loop_line, loop_col, *later = place
     if kind == "callback":
         frames.clear()
         name = ANONYMOUS
     elif loop_line:
         _add(frames, code, name, loop_line, loop_col)
     frames.append(Frame(loop or name, code.co_filename, shown_line, shown_col))
+    if later[0]:
+        frames[-1].later = (later[0], later[1])
     return kind or "call"

@@ -13,6 +13,7 @@ from itertools import islice
 
 from sema_runtime.conditions.callee import NOTHING, loaded
 from sema_runtime.values.errors import OutOfBounds, SemaError
+from sema_runtime.values.lists import List
 from sema_runtime.values.mutable import MutableArray
 
 TYPE_CHECKING = False
@@ -57,7 +58,7 @@ def _builtin(container: Any, is_write: bool) -> str | None:
         return "mutable-array/set!" if is_write else "mutable-array/get"
     if is_write:
         return None
-    return "nth" if type(container) is tuple else "string-ref" if type(container) is str else None
+    return "nth" if type(container) in (tuple, List) else "string-ref" if type(container) is str else None
 
 
 def _error(name: str, container: Any, index: int) -> SemaError:
@@ -92,9 +93,9 @@ class _Loads:
             raise Unreadable
         instruction = self.instructions[place]
         name = instruction.opname
-        if name == "LOAD_ATTR" and instruction.argval == "items":
+        if name == "LOAD_ATTR" and instruction.argval in ("items", "flat"):
             value, start = self.value(place - 1)
-            return (value, start) if type(value) is MutableArray else (value.items, start)
+            return (value, start) if type(value) in (MutableArray, List) else (value.items, start)
         if name == "BINARY_SUBSCR" or (name == "BINARY_OP" and instruction.argrepr == SUBSCRIPT):
             index, start = self.value(place - 1)
             container, start = self.value(start - 1)
@@ -122,4 +123,4 @@ class _Loads:
 
 
 def _items(container: Any) -> Any:
-    return container.items if type(container) is MutableArray else container
+    return container.items if type(container) in (MutableArray, List) else container

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Position = tuple[int, int]
     Call = tuple[CodeType, dict[str, Any], int | Position, int | None]
 
+COUNTING = "sema_runtime.support.counting"  # does the first test of a loop
 OURS = ("sema_runtime", "semac", "importlib")
 SHOWN = {
     **{name: name for name in ("car", "cdr", "get", "contains?", "nth", "append", "length")},
@@ -24,21 +25,24 @@ OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
-COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<genexpr>"))  # code of functions that have no other
 FORMS = ("main", "make_")  # what the names of functions that are forms of a module begin with
 PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
 
 class Frame:
-    """One call. file: from the code object. line, col: position of the active call, 1-based; 0 = unknown."""
+    """One call. file: from the code object. line, col: position of the active call, 1-based; 0 = unknown.
 
-    __slots__ = ("col", "file", "line", "name")
+    later: another position for `:stack-trace`, where the called function has a frame (conditions/places.py).
+    """
+
+    __slots__ = ("col", "file", "later", "line", "name")
 
     def __init__(self, name: str, file: str, line: int, col: int) -> None:
         self.name = name
         self.file = file
         self.line = line
         self.col = col
+        self.later: Position | None = None
 
 
 def raw_calls(exc: BaseException) -> list[Call]:
@@ -99,8 +103,10 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
     frames: list[Frame] = []
     builtin: str | None = None
     called = False  # whether the previous frame is the program's
-    for code, namespace, lasti, tb_line in expanded(calls):
+    for code, namespace, lasti, tb_line in expanded(calls, position):
         if is_ours(namespace):
+            if namespace.get("__name__") == COUNTING:
+                continue
             if called:
                 builtin = builtin_name(code, namespace)
             called = False
@@ -121,6 +127,7 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
 def _frames_of(code: CodeType, name: str, line: int, col: int) -> list[Frame]:
     """The frames of a call in code, outermost first: functions that have become loops of their caller have theirs."""
     from sema_runtime.conditions.places import inlined_in
+    from sema_runtime.conditions.sites import COMPREHENSIONS
 
     frames = [Frame(name, code.co_filename, line, col)]
     if code.co_name in COMPREHENSIONS:

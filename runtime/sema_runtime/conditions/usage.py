@@ -24,6 +24,7 @@ NIL = "nil came in: (or x 0) gives a default; get and keywords give nil for a mi
 TEXTS = "as a value, an operator takes numbers only; texts: (sort xs), (fn (a b) (< a b)), (apply str xs)"
 FUNCTION_FIRST = "the function comes first: "
 CALLERS = frozenset(("lib.collections.hofs", "lib.collections.sorting"))  # modules of builtins that call functions
+KEYWORD_CALLS = frozenset((("values.atoms", "__call__"), ("values.lookup", "keyword_get")))
 VARARGS = 0x04
 
 
@@ -107,7 +108,7 @@ def failing_builtin(exc: BaseException) -> str | None:
     while trace is not None:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
         family = module.removeprefix("sema_runtime.")
-        if family == module:
+        if family == module or (family, trace.tb_frame.f_code.co_name) in KEYWORD_CALLS:
             builtin = None
         elif builtin is None or (INDEX[builtin][0] in CALLERS and family not in CALLERS):
             builtin = names.get((family, trace.tb_frame.f_code.co_name), builtin)

@@ -21,7 +21,9 @@ LOST = frozenset((408, 502, 504, 520, 522, 524))  # from a proxy: the server beh
 
 
 class ProviderError(LlmError):
-    """status: of the HTTP reply, 0 without one. retryable: whether the same request may succeed later. wait_ms: how
+    """A call of a provider that failed.
+
+    status: of the HTTP reply, 0 without one. retryable: whether the same request may succeed later. wait_ms: how
     long to wait before that, if the server said so. maybe_billed: the request was sent, and no usable answer came back.
     used: the usage that the server reported all the same.
 

@@ -41,7 +41,10 @@ class ToolCall:
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Message:
-    """role: one of ROLES. tool_calls: of an assistant turn; tool_call_id and tool_name: of a tool result."""
+    """A message of a conversation.
+
+    role: one of ROLES. tool_calls: of an assistant turn; tool_call_id and tool_name: of a tool result.
+    """
 
     role: str
     content: str

@@ -230,8 +230,10 @@ def _cipher() -> type[ChaCha20Poly1305]:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
     except ImportError:
+        from sema_runtime.support.missing_packages import install
+
         raise Failure(
-            f"logins of workflows and runs need the package cryptography: pip install 'semac[{EXTRA}]'",
+            f"logins of workflows and runs need the package cryptography: {install(EXTRA)}",
             "or :persist :keyring, for the default store",
         ) from None
     return ChaCha20Poly1305

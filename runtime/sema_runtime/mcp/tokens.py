@@ -197,8 +197,10 @@ class KeychainStore:
             import keyring  # type: ignore[import-not-found, unused-ignore]
             from keyring.errors import KeyringError  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
+            from sema_runtime.support.missing_packages import install
+
             raise Failure(
-                "the system's keychain needs the package keyring: pip install 'semac[keychain]'",
+                f"the system's keychain needs the package keyring: {install('keychain')}",
                 f"or set {SETTING}=file",
             ) from None
         backend = keyring.get_keyring()

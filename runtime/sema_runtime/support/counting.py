@@ -32,7 +32,7 @@ def count_until(test: Test, start: int, bound: Any, step: int = 1) -> Iterable[i
             return range(start, bound, step)
         if direction * step > 0:
             return range(start, bound + more, step)
-    return _counted(test, False, start, bound, step)
+    return () if test(start, bound) else _counted(test, False, start, bound, step)
 
 
 def count_while(test: Test, start: int, bound: Any, step: int = 1) -> Iterable[int]:
@@ -40,10 +40,11 @@ def count_while(test: Test, start: int, bound: Any, step: int = 1) -> Iterable[i
     direction, more = GOES_ON[test.__name__]
     if type(bound) is int and direction * step > 0:
         return range(start, bound + more, step)
-    return _counted(test, True, start, bound, step)
+    return _counted(test, True, start, bound, step) if test(start, bound) else ()
 
 
 def _counted(test: Test, outcome: bool, start: int, bound: Any, step: int) -> Iterator[int]:
+    """The values of a counter. The first test was made by the caller, so that an error of it stands at the call."""
     counter = start
     while bool(test(counter, bound)) is outcome:
         yield counter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 
+from sema_runtime.bundle import bundled
 from sema_runtime.capabilities import check_path
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.systems import O_CLOEXEC, O_NONBLOCK
@@ -14,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+WRITES = os.O_WRONLY | os.O_RDWR
 READ_LIMIT = 256 << 20  # bytes of a file that is read as a whole
 FAILURES = (OSError, ValueError)  # what Python raises for files, names and bytes that don't work
 KINDS = (
@@ -67,12 +69,16 @@ def readable_name(name: str) -> str:
 def opened(path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
     """A descriptor of a file. Opening a pipe without a writer doesn't wait. mode: permissions of a new file. Raises
     OSError, ValueError."""
+    if not flags & WRITES:
+        path = bundled(path)
     return os.open(path, flags | O_CLOEXEC | O_NONBLOCK, mode)
 
 
 def opened_regular(function: str, path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
     """A descriptor of a regular file: reads and writes of it don't wait for ever. mode: permissions of a new file.
     Raises OSError, SemaError for a pipe, a device or a socket."""
+    if not flags & WRITES:
+        path = bundled(path)
     refuse_special(function, path)  # opening a device can have effects
     descriptor = opened(path, flags, mode)
     kind = os.fstat(descriptor).st_mode

@@ -54,8 +54,7 @@ def cancelled() -> bool:
     module = sys.modules.get("sema_runtime.tasks.scheduler")
     if module is None:
         return False
-    fiber = module.scheduler().current()
-    return type(fiber) is module.Task and fiber.promise.state is module.CANCELLED
+    return bool(module.scheduler().current().doomed)
 
 
 async def call(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
+from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import wait_in
-from sema_runtime.values.errors import SemaError
+from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.printer import to_text
 
 TYPE_CHECKING = False
@@ -13,28 +14,31 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.tasks.scheduler import Scheduler
-    from sema_runtime.tasks.waiting import Waiter
+    from sema_runtime.tasks.waiting import Fiber
+
+MOST_CAPACITY = 1 << 24
 
 
 class Channel:
     """A channel of that capacity. The values of waiting senders move into the buffer as soon as there is room."""
 
-    __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "senders")
+    __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "room", "senders")
     type_name = "channel"
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
+        self.room = capacity  # how many values it takes in; none when it is closed
         self.closed = False
         self.buffer: deque[Any] = deque()
-        self.receivers: deque[Waiter] = deque()
-        self.senders: deque[Waiter] = deque()
+        self.receivers: deque[Fiber] = deque()  # those that wait
+        self.senders: deque[Fiber] = deque()
 
     def sema_text(self) -> str:
         return "<channel>"
 
     def send(self, scheduler: Scheduler, value: Any) -> None:
         """Hands the value to a waiting receiver or the buffer; waits for room. Raises SemaError when closed."""
-        if scheduler.natives and (self.closed or len(self.buffer) < self.capacity):
+        if scheduler.natives and (self.closed or len(self.buffer) < self.room):
             if scheduler.current().note_use():
                 if self.closed:
                     scheduler.pause()
@@ -48,11 +52,12 @@ class Channel:
         """Passes the value to a receiver or the buffer. False when there is no room."""
         if self.closed:
             raise dropped(value)
-        receivers = self.receivers
-        while receivers:
-            if receivers.popleft().wake(value):
-                return True
-        if len(self.buffer) < self.capacity:
+        if self.receivers:
+            fiber = self.receivers.popleft()
+            fiber.value = value
+            fiber.queue.append(fiber)
+            return True
+        if len(self.buffer) < self.room:
             self.buffer.append(value)
             return True
         return False
@@ -72,24 +77,45 @@ class Channel:
         if not self.buffer:
             return None
         value = self.buffer.popleft()
-        senders = self.senders
-        while senders:
-            waiter = senders.popleft()
-            if waiter.wake():
-                self.buffer.append(waiter.offered)
-                break
+        if self.senders:
+            fiber = self.senders.popleft()
+            self.buffer.append(fiber.offered)
+            fiber.queue.append(fiber)
         return value
 
     def close(self) -> None:
         """Closes the channel: waiting receivers get nil, waiting senders an error. Buffered values can be received."""
         self.closed = True
+        self.room = 0
         while self.receivers:
-            self.receivers.popleft().wake()
+            fiber = self.receivers.popleft()
+            fiber.value = None
+            fiber.queue.append(fiber)
         while self.senders:
-            waiter = self.senders.popleft()
-            waiter.fail(dropped(waiter.offered))
+            fiber = self.senders[0]
+            fiber.fail(dropped(fiber.offered))
 
 
 def dropped(value: Any) -> SemaError:
     """The error of a send to a closed channel."""
     return SemaError(f"channel/send: channel is closed; value {to_text(value)} was dropped")
+
+
+def channel_of(value: Any) -> Channel:
+    """The channel itself; raises a type error for anything else."""
+    if type(value) is not Channel:
+        wrong_value("channel", value)
+    return value
+
+
+def channel_of_capacity(capacity: Any) -> Channel:
+    """A new channel; raises an error for what is no capacity."""
+    if type(capacity) is not int:
+        type_error("int", capacity)
+    if capacity < 1:
+        raise SemaError("channel/new: capacity must be at least 1")
+    if capacity > MOST_CAPACITY:
+        raise SemaError(
+            f"channel/new: capacity {capacity} exceeds maximum {MOST_CAPACITY}", "use a smaller bounded capacity"
+        )
+    return Channel(capacity)

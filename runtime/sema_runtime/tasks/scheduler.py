@@ -1,10 +1,10 @@
-"""The run queue. One thread, first in first out, so that the order of a program's effects is always the same.
+"""The scheduler of a thread's tasks, timers and awaitables.
 
-A *fiber* is anything that can wait: a task (a greenlet) or the root, the program's main line, which drives the queue
-while it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that
-need not wait; even that gives a turn when it is the first task builtin in a callback (`tasks/callbacks.py`). Timers
-fire in the order of a virtual clock that only timers advance, but never before their real time: two tasks that sleep
-1 ms and 2 ms wake in that order however busy the machine is.
+First in, first out (`turns.py`), so that the order of a program's effects is always the same. Every task builtin gives
+the others a turn (`pause`) before it returns, except a channel operation that need not wait; even that gives a turn
+when it is the first task builtin in a callback (`tasks/callbacks.py`). Timers fire in the order of a virtual clock that
+only timers advance, but never before their real time: two tasks that sleep 1 ms and 2 ms wake in that order however
+busy the machine is.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ import time
 from collections import deque
 from heapq import heappop, heappush
 
-from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
+from greenlet import GreenletExit, getcurrent  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.limits import LONGEST_WAIT
-from sema_runtime.tasks.promises import CANCELLED, PENDING, AsyncPromise, Cancelled, Deadlock
-from sema_runtime.tasks.waiting import Fiber, Task, TaskGreenlet, Waiter
+from sema_runtime.tasks.promises import PENDING, AsyncPromise, Cancelled
+from sema_runtime.tasks.steppers import TaskGreenlet
+from sema_runtime.tasks.turns import Turns
+from sema_runtime.tasks.waiting import Fiber, Task, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
     from contextvars import Context
-    from typing import Any, NoReturn
+    from typing import Any
 
     from sema_runtime.tasks.loops import Hiding
 
@@ -35,23 +37,16 @@ CLEANUP_TIME = 0.2  # seconds for what dropped tasks still do
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
 
-class Scheduler:
+class Scheduler(Turns):
     """The tasks of one thread. Used from that thread only."""
 
     def __init__(self) -> None:
-        self.ready: deque[Fiber] = deque()
+        super().__init__()
         self.timers: list[tuple[float, int, float, Waiter]] = []  # (virtual deadline, number, real deadline, waiter)
         self.clock = time.monotonic()  # virtual, in seconds
         self.numbers = 0
-        self.external = 0  # awaitables that asyncio is working on
-        self.root = Fiber()
-        self.natives = 0  # builtins that are calling back, with `tasks/callbacks.py` looking on
-        self.hub: greenlet | None = None  # the greenlet that drives the queue
-        self.direct = False  # whether a task that waits may switch to the next one itself, past the hub
         self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
         self.private_loop: asyncio.AbstractEventLoop | None = None
-        self.idle_greenlets: list[TaskGreenlet] = []
-        self.begun: set[Task] = set()  # tasks between their first turn and their end
         self.drops_at_exit = False
         self.hiding: Hiding  # of the loop, around tasks that run in it
         self.in_loop = False  # whether the loop is running, on behalf of the root
@@ -59,72 +54,7 @@ class Scheduler:
         self.pumping = False  # whether a call of `pump` waits in the loop
         self.alarm: asyncio.TimerHandle | None = None
 
-    # Waiting
-
-    def current(self) -> Fiber:
-        """The fiber that is running."""
-        running = getcurrent()
-        return running.task if type(running) is TaskGreenlet else self.root
-
-    def waiter(self) -> Waiter:
-        """A wait of the running fiber, to be passed to the code that will end it."""
-        fiber = self.current()
-        if self.natives:
-            fiber.note_use()
-        waiter = Waiter()
-        waiter.fiber = fiber
-        waiter.queue = self.ready
-        waiter.live = True
-        waiter.value = waiter.error = None
-        return waiter
-
-    def wait(self, waiter: Waiter) -> Any:
-        """Runs the others until the waiter is woken. Returns its value or raises its error."""
-        fiber = waiter.fiber
-        if type(fiber) is Task and fiber.promise.state is CANCELLED:
-            self._end(fiber)
-        fiber.waiter = waiter
-        ready = self.ready
-        try:
-            while True:
-                following: Any = ready[0] if ready and self.direct else self.root
-                if following.greenlet is not None and not following.dropped:
-                    ready.popleft()
-                    if following is not fiber:
-                        if following.hub is not self.hub:
-                            following.greenlet.parent = following.hub = self.hub
-                        following.greenlet.switch()
-                elif fiber is self.root:
-                    self._drive()
-                else:
-                    self.hub.switch()  # type: ignore[union-attr]
-                if not waiter.live:  # else woken by an entry that an interrupted wait (Ctrl-C) left in the queue
-                    break
-        finally:
-            fiber.waiter = None
-            waiter.live = False  # an interrupted wait takes no value any more
-        if waiter.error is not None:
-            raise waiter.error
-        return waiter.value
-
-    def pause(self) -> None:
-        """Moves the running fiber to the end of the queue."""
-        if self.ready:
-            self.turn(bool)
-        elif self.natives:
-            self.current().note_use()
-
-    def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
-        """The result of an effect, with a turn for the others. Fibers that the effect wakes run after this one."""
-        waiter = self.waiter()
-        waiter.wake()
-        try:
-            result = effect(*args)
-        except BaseException:
-            self.ready.remove(waiter.fiber)
-            raise
-        self.wait(waiter)
-        return result
+    # Time and asyncio
 
     def sleep(self, milliseconds: float) -> None:
         """Waits for that many milliseconds."""
@@ -173,18 +103,7 @@ class Scheduler:
 
     def spawn(self, function: Callable[[], Any]) -> AsyncPromise:
         """Queues a new task and returns its promise; the running fiber continues before the task."""
-        task = Task(self, function)
-        parent = self.current()
-        if self.natives:
-            parent.note_use()
-        if type(parent) is Task:
-            parent.children[task] = None
-            task.parent = parent
-        if self.ready:
-            self.turn(self.ready.append, task)
-        else:
-            self.ready.append(task)
-        return task.promise
+        return self.begin(Task(self, function))
 
     def cancel(self, promise: AsyncPromise) -> bool:
         """Cancels the task of a pending promise: it raises Cancelled where it waits. False when it had ended.
@@ -196,10 +115,11 @@ class Scheduler:
             return False
         task: Task = promise.task
         promise.cancel(tell=False)
+        task.doomed = True
         if task is self.current():
             task.cancelling = True
-        elif task.waiter is None or not task.waiter.fail(Cancelled()):
-            task.dropped = True
+        elif not task.fail(Cancelled()):
+            task.drop()
             promise.tell()
         for child in list(task.children):
             self.cancel(child.promise)
@@ -237,8 +157,12 @@ class Scheduler:
         self.hub = getcurrent()
         for task in list(self.begun):
             if task.greenlet is not None:
-                task.greenlet.parent = self.hub
+                task.greenlet.parent = task.greenlet.hub = self.hub
                 task.greenlet.throw(GreenletExit)
+            else:
+                task.interrupt()
+                task.drop()
+                self.ready.append(task)
         self._run_until(end)  # for clean-up that waits
 
     def _run_until(self, end: float) -> None:
@@ -250,7 +174,7 @@ class Scheduler:
                 if fiber is not self.root:
                     self.resume(fiber)
                 if self.external:
-                    self._look_at_loop()
+                    self.look_at_loop()
             elif self.external or (self.private_loop is not None and self._next_timer()):
                 loop = self.loop()
                 stop = loop.call_later(max(0.0, end - time.monotonic()), loop.stop)
@@ -267,67 +191,7 @@ class Scheduler:
 
     # Driving
 
-    def _end(self, task: Task) -> NoReturn:
-        """Ends a cancelled task that waits. A task that cancelled itself gets Cancelled the first time."""
-        if task in self.ready:
-            self.ready.remove(task)
-        if task.cancelling:
-            task.cancelling = False
-            raise Cancelled()
-        raise GreenletExit
-
-    def _drive(self) -> None:
-        """Runs tasks until it is the root's turn. Raises Deadlock when that can't come."""
-        self.hub = getcurrent()
-        ready = self.ready
-        root = self.root
-        try:
-            while True:
-                while ready:
-                    fiber = ready.popleft()
-                    if fiber is root:
-                        return
-                    self.direct = not self.external
-                    self.resume(fiber)
-                    if self.external:
-                        self._look_at_loop()
-                if not self._idle():
-                    raise Deadlock()
-        finally:
-            self.direct = False
-
-    def resume(self, fiber: Any) -> None:
-        """Switches to a task from the hub."""
-        inner = fiber.greenlet
-        if fiber.dropped:
-            if inner is not None:  # has begun: what it must clean up is done now
-                inner.parent = self.hub
-                inner.throw(GreenletExit)
-            return
-        if inner is None:
-            inner = self._greenlet_for(fiber)
-            if inner is None:
-                return
-        hub = self.hub
-        if fiber.hub is not hub:
-            inner.parent = fiber.hub = hub
-        inner.switch()
-
-    def _greenlet_for(self, task: Task) -> TaskGreenlet | None:
-        """A greenlet for a task that begins; None for a task that has ended and was woken by an abandoned wait."""
-        context = task.context
-        if context is None:
-            return None
-        idle = self.idle_greenlets
-        inner = idle.pop() if idle else TaskGreenlet(idle)
-        inner.task = task
-        inner.gr_context = context
-        task.greenlet = inner
-        task.context = None
-        self.begun.add(task)
-        return inner
-
-    def _idle(self) -> bool:
+    def idle(self) -> bool:
         """Waits until something is ready. False when nothing will ever be."""
         if self.external or (self.private_loop is not None and self._next_timer()):
             self._run_loop()  # also for a sleep: open connections live on meanwhile
@@ -342,7 +206,7 @@ class Scheduler:
             return self.idle_runners.popleft().wake()
         return False
 
-    def _look_at_loop(self) -> None:
+    def look_at_loop(self) -> None:
         """Runs the loop once every BATCH turns, so that a program that starts a thousand requests sends the first ones
         before it has built the last one."""
         self.turns += 1
@@ -463,33 +327,48 @@ class _PerThread(threading.local):
 _per_thread = _PerThread()
 
 
-def wait_in(line: deque[Waiter], offered: Any = None) -> Any:
-    """Waits at the end of a line of waiters. offered: what a sender wants to pass on."""
+def use(chosen: Scheduler) -> None:
+    """Has this thread's tasks run there."""
+    _per_thread.scheduler = chosen
+
+
+def wait_in(line: deque[Fiber], offered: Any = None) -> Any:
+    """Waits at the end of a line. offered: what a sender wants to pass on."""
     running = getcurrent()
-    queue: Any
     if type(running) is TaskGreenlet:
-        fiber = running.task
-        queue = fiber.scheduler
-    else:
+        task: Any = running.task
+        if task.scheduler.natives:
+            task.note_use()
+        task.offered = offered
+        return task.scheduler.wait_in(line, task)
+    queue: Any = _per_thread.scheduler
+    if queue is None:
         queue = scheduler()
-        fiber = queue.root
+    root = queue.root  # as in Turns.wait_in, without its frames: a program's main line often waits like this
     if queue.natives:
-        fiber.note_use()
-    waiter = Waiter()
-    waiter.fiber = fiber
-    waiter.queue = queue.ready
-    waiter.live = True
-    waiter.offered = offered
-    waiter.value = waiter.error = None
-    line.append(waiter)
-    return queue.wait(waiter)
+        root.note_use()
+    root.offered = offered
+    root.line = line
+    line.append(root)
+    try:
+        queue.drive(running)
+    except BaseException:
+        root.interrupt()
+        raise
+    value = root.value
+    if root.error is not None:
+        raise root.take_error()
+    root.value = None
+    return value
 
 
 def scheduler() -> Scheduler:
     """The scheduler of the running task, outside of tasks that of this thread."""
     current = getcurrent()
     if type(current) is TaskGreenlet:
-        return current.task.scheduler  # type: ignore[return-value]  # the one that made the task
+        task: Any = current.task
+        made_by: Scheduler = task.scheduler
+        return made_by
     of_thread = _per_thread.scheduler
     if of_thread is None:
         of_thread = _per_thread.scheduler = Scheduler()

@@ -1,48 +1,36 @@
-"""Fibers (the root and tasks), which can wait; waiters (one wait of a fiber); the greenlets of tasks."""
+"""Fibers (the root and tasks), which can wait, and waiters (one wait of a fiber)."""
 
 from __future__ import annotations
 
 from collections import deque
-from contextvars import Context, copy_context
+from contextvars import copy_context
 
-from greenlet import greenlet  # type: ignore[import-untyped]
+from greenlet import GreenletExit, greenlet  # type: ignore[import-untyped]
 
-from sema_runtime.tasks.promises import AsyncPromise
+from sema_runtime.tasks.promises import AsyncPromise, Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from contextvars import Context
+    from typing import Any, NoReturn
 
-    class Queue(Protocol):
-        """What a task knows of the scheduler that runs it."""
+    from sema_runtime.tasks.turns import Turns
 
-        ready: deque[Fiber]
-        begun: set[Task]
-
-        def cancel(self, promise: AsyncPromise) -> bool: ...
-
-        def pump_soon(self) -> None: ...
-
-
-CALLING: set[Queue] = set()  # the schedulers with builtins that are calling back (`tasks/callbacks.py`)
-NO_CONTEXT = Context()
-MAX_IDLE = 256  # greenlets kept for later tasks
+CALLING: set[Turns] = set()  # the schedulers with builtins that are calling back (`tasks/callbacks.py`)
 
 
 class Waiter:
-    """One wait of one fiber. The first call of wake, fail or settle ends it; later calls have no effect.
+    """One wait of one fiber. The first call of wake, fail or settle ends it; later calls have no effect."""
 
-    Whoever makes one sets all but `offered`: without an `__init__` that takes half the time.
-    """
+    __slots__ = ("error", "fiber", "live", "queue", "value")
 
-    __slots__ = ("error", "fiber", "live", "offered", "queue", "value")
-    fiber: Fiber
-    queue: deque[Fiber]  # where the fiber goes when the wait has ended
-    live: bool
-    value: Any
-    error: BaseException | None
-    offered: Any  # what a sender wants to pass on
+    def __init__(self, fiber: Fiber) -> None:
+        self.fiber = fiber
+        self.queue = fiber.queue
+        self.live = True
+        self.value: Any = None
+        self.error: BaseException | None = None
 
     def wake(self, value: Any = None) -> bool:
         """Ends the wait with a value. False when it had ended already."""
@@ -88,14 +76,49 @@ class Callbacks:
 
 
 class Fiber:
-    """Something that can wait; `waiter` is set while it does. This class is the root; tasks are the subclass."""
+    """Something that can wait. This class is the root; tasks are the subclass.
 
-    __slots__ = ("callback", "waiter")
+    While it waits, it stands in a line (of a channel's receivers or senders), or `waiter` is set. What takes it out of
+    the line sets `value` and puts it into the queue.
+    """
+
+    __slots__ = ("callback", "error", "line", "offered", "queue", "value", "waiter")
     greenlet: greenlet | None = None  # that the scheduler can switch to
+    doomed = False
 
-    def __init__(self) -> None:
+    def __init__(self, queue: deque[Fiber]) -> None:
+        self.queue = queue  # where it goes when its wait has ended
+        self.line: deque[Fiber] | None = None  # where it stands, or stood last
         self.waiter: Waiter | None = None
         self.callback: Callbacks | None = None  # of the builtin that is calling back
+        self.value: Any = None  # what it waited for in the line
+        self.error: BaseException | None = None  # what is raised instead
+        self.offered: Any = None  # what a sender wants to pass on
+
+    def fail(self, error: BaseException) -> bool:
+        """Ends its wait with an error, which is raised there. False when it doesn't wait."""
+        if self.waiter is not None:
+            return self.waiter.fail(error)
+        line = self.line
+        if line is None or self not in line:
+            return False
+        line.remove(self)
+        self.error = error
+        self.queue.append(self)
+        return True
+
+    def take_error(self) -> BaseException:
+        """The error that ends its wait, which it no longer has."""
+        error, self.error = self.error, None
+        assert error is not None
+        return error
+
+    def interrupt(self) -> None:
+        """Ends its wait, which an exception has left (Ctrl-C): it takes no value and no turn any more."""
+        for places in (self.line, self.queue):
+            if places is not None and self in places:
+                places.remove(self)
+        self.error = None
 
     def note_use(self) -> bool:
         """Notes that a task builtin is called. Returns whether it is the first one in its callback."""
@@ -111,23 +134,25 @@ class Task(Fiber):
     """A function with its own copy of the context variables, running in a greenlet while it runs."""
 
     __slots__ = (
-        "cancelling", "children", "context", "dropped", "function", "greenlet", "hub", "parent", "promise", "scheduler",
+        "cancelling", "children", "context", "doomed", "dropped", "function", "greenlet", "parent", "promise",
+        "scheduler",
     )  # fmt: skip
 
-    def __init__(self, scheduler: Queue, function: Callable[[], Any], context: Context | None = None) -> None:
-        self.waiter = None
-        self.callback = None
-        self.scheduler = scheduler
+    def __init__(self, scheduler: Any, function: Callable[[], Any], context: Context | None = None) -> None:
+        self.queue = scheduler.ready
+        self.waiter = self.line = self.callback = None
+        self.value = self.error = self.offered = None
+        self.scheduler: Any = scheduler
         self.function = function
         self.context: Context | None = copy_context() if context is None else context  # until it begins
         self.promise = AsyncPromise()
         self.promise.task = self
+        self.doomed = False  # was cancelled: it ends when it waits
         self.cancelling = False  # has cancelled itself and not yet waited since
         self.dropped = False  # was cancelled in the queue
         self.parent: Task | None = None
         self.children: dict[Task, None] = {}  # the unfinished tasks that it has started
         self.greenlet = None  # a TaskGreenlet from its first turn to its end
-        self.hub: greenlet | None = None  # the greenlet that its own returns to: the one that drove the queue last
 
     def run(self) -> None:
         """Calls the function and settles the promise; runs in the task's greenlet."""
@@ -142,30 +167,28 @@ class Task(Fiber):
         else:
             promise.resolve(value)
         finally:
-            self.greenlet = promise.task = None  # no cycle keeps them in memory
+            self.greenlet = None  # no cycle keeps them in memory
             self.scheduler.begun.discard(self)
-            promise.tell()
-            if self.parent is not None:
-                self.parent.children.pop(self, None)
-                self.parent = None  # nor does a chain of tasks that each started the next
+            self.leave()
 
+    def leave(self) -> None:
+        """Tells who watches the promise that the task has ended."""
+        promise = self.promise
+        promise.task = None
+        promise.tell()
+        if self.parent is not None:
+            self.parent.children.pop(self, None)
+            self.parent = None  # nor does a chain of tasks that each started the next
 
-class TaskGreenlet(greenlet):  # type: ignore[misc]
-    """A greenlet that runs one task after the other: a new one costs ten times as much as a switch."""
+    def drop(self) -> None:
+        """Has it end in its next turn: it was cancelled in the queue."""
+        self.dropped = True
 
-    task: Task
-
-    def __init__(self, idle: list[TaskGreenlet]) -> None:
-        super().__init__()
-        self.idle = idle
-
-    def run(self) -> None:
-        idle = self.idle
-        while True:
-            self.task.run()
-            del self.task
-            self.gr_context = NO_CONTEXT
-            if len(idle) >= MAX_IDLE:
-                return
-            idle.append(self)
-            self.parent.switch()
+    def end(self) -> NoReturn:
+        """Ends a cancelled task that waits. A task that cancelled itself gets Cancelled the first time."""
+        if self in self.queue:
+            self.queue.remove(self)
+        if self.cancelling:
+            self.cancelling = False
+            raise Cancelled()
+        raise GreenletExit

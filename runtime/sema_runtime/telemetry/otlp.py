@@ -37,7 +37,9 @@ def opened(settings: Settings) -> Bridge | None:
         _tame_logging(settings)
         spans, measures = _providers(settings)
     except ImportError as error:
-        warn(f"to send traces, install the exporters: pip install 'semac[otel]' ({error})")
+        from sema_runtime.support.missing_packages import install
+
+        warn(f"to send traces, install the exporters: {install('otel')} ({error})")
         return None
     except Exception as error:
         warn(f"can't send traces: {type(error).__name__}: {error}")

@@ -151,6 +151,8 @@ class IoError(SemaError):
 
 
 class LlmError(SemaError):
+    """An error of the layer that asks models."""
+
     kind = "llm"
 
     def display(self) -> str:

@@ -190,6 +190,18 @@ def make_list(*values: Any) -> List:
     return List(values)
 
 
+def tail_of(items: Sequence[Any], start: int) -> List:
+    """The list of the items of a sequence from an index on; the empty list behind its end. O(1)."""
+    if start >= len(items):
+        return EMPTY
+    cell: List = _new(List)
+    cell.car = items[start]
+    cell.next = cell.flat = None
+    cell.empty = False
+    cell.note = (items, start + 1, FIRST)
+    return cell
+
+
 def flatten(cell: List) -> Sequence[Any]:
     """The items of a list whose `flat` is None, kept in its first cell."""
     collected: list[Any] = []

@@ -13,7 +13,7 @@ from semac.analyze.context import Context, Handler
 from semac.analyze.forms.functions import make_function
 from semac.analyze.forms.patterns import bind_pattern, pattern
 from semac.analyze.scope import Scope
-from semac.ir.nodes import Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
+from semac.ir.nodes import Call, Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
 
 
 def binding_pairs(context: Context, form: Any, what: str) -> list[tuple[Any, Any]]:
@@ -38,10 +38,12 @@ def let(context: Context, form: List, scope: Scope) -> Any:
     pairs = binding_pairs(context, parts[0], "let")
     known = len(context.unit.globals)
     values = [context.node(value, scope) for _, value in pairs]
+    scope.function.returning = None
     if len(context.unit.globals) > known:
         note_siblings(context, pairs, known)
     inner = scope.child()
     targets = [let_target(context, target, inner, "let") for target, _ in pairs]
+    note_patterns(context, targets, scope)
     early = values_first(targets, values, inner)
     body = nest(context, targets, values, lambda: context.body(parts[1:], inner))
     return Let(early, body, span=context.span) if early else body
@@ -79,6 +81,12 @@ def let_target(context: Context, target: Any, scope: Scope, what: str) -> Any:
     if type(target) is tuple or type(target) is Map:
         return pattern(context, target, scope)
     raise context.error(f"{what}: binding name must be a symbol, vector, or map pattern")
+
+
+def note_patterns(context: Context, targets: list[Any], scope: Scope) -> None:
+    """Notes where errors of patterns stand: behind the values, before the body."""
+    if any(target[0] != "var" for target in targets):
+        context.unit.places.note(context.span, scope.function)
 
 
 def nest(context: Context, targets: list[Any], values: list[Any], body: Any) -> Any:
@@ -121,13 +129,16 @@ def let_star(context: Context, form: List, scope: Scope) -> Any:
     inner = scope.child()
     for target, value in pairs:
         values.append(context.node(value, inner))
+        scope.function.returning = None
         inner = inner.child()
         targets.append(let_target(context, target, inner, "let*"))
+        note_patterns(context, targets[-1:], scope)
     return nest(context, targets, values, lambda: context.body(parts[1:], inner))
 
 
 def letrec(context: Context, form: List, scope: Scope) -> Any:
     parts = context.expect(form, 2)
+    scope.function.returning = None
     pairs = binding_pairs(context, parts[0], "letrec")
     inner = scope.child()
     targets = [let_target(context, target, inner, "letrec") for target, _ in pairs]
@@ -136,11 +147,13 @@ def letrec(context: Context, form: List, scope: Scope) -> Any:
     fresh += context.declare_inner(parts[1:], inner)  # the functions bound here see what the body defines
     for target, (_, value) in zip(targets, pairs, strict=True):
         node = context.node(value, inner)
+        scope.function.returning = None
         if target[0] == "var":
             note_function(target[1], node)
             items.append(Set(target[1], node, "local", span=context.span))
         else:
             items.append((target, node))
+            note_patterns(context, [target], scope)
     body = context.sequence(parts[1:], inner)
     for item in reversed(items):
         if type(item) is tuple:
@@ -160,21 +173,42 @@ def named_let(context: Context, form: List, scope: Scope) -> Any:
     pairs = binding_pairs(context, items[2], "named let")
     if any(type(target) is Symbol and target.name == "." for target, _ in pairs):
         raise context.error("named let: `.` cannot be a variable")
-    inits = [context.node(value, scope) for _, value in pairs]
+    scope.function.returning = None
     outer = scope.child()
     var = outer.declare(name)
+    is_seen = any(mentions(value, items[1]) for _, value in pairs)  # the reference makes a letrec of it
+    inits = [context.node(value, outer if is_seen else scope) for _, value in pairs]
     function = make_function(context, name, [target for target, _ in pairs], items[3:], outer, what="named let")
+    if is_seen:
+        value = Lambda(function, span=context.span)
+        note_function(var, value)
+        call = Call(Ref(var), inits, False, None, span=context.span)
+        context.unit.places.note_call(context.span, scope.function)
+        return Define([var], Seq([Set(var, value, "local", span=context.span), call], span=context.span))
     var.function = function
     var.defined = 1
     function.var = var
     node = NamedLet(var, function, inits, False, False, None, span=context.span)
     var.loop = node
+    context.unit.places.note_call(context.span, scope.function)
     return node
+
+
+def mentions(form: Any, name: Symbol) -> bool:
+    """Whether a form has a symbol in it, outside of quotes."""
+    if type(form) is List:
+        head = form.items[0] if form.items else None
+        is_quoted = type(head) is Symbol and head.name == "quote"
+        return not is_quoted and any(mentions(part, name) for part in form)
+    if type(form) is Map:
+        return any(mentions(part, name) for pair in form.pairs() for part in pair)
+    return form is name or (type(form) is tuple and any(mentions(part, name) for part in form))
 
 
 def let_values(context: Context, form: List, scope: Scope) -> Any:
     parts = context.expect(form, 2)
     what = form.items[0].name
+    scope.function.returning = None
     pairs = binding_pairs(context, parts[0], what)
     inner = scope.child()
     steps: list[tuple[Any, Any]] = []

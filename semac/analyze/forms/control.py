@@ -13,16 +13,20 @@ from semac.ir.nodes import And, Call, CallBuiltin, Const, Define, If, Let, Or, R
 
 def if_(context: Context, form: List, scope: Scope) -> Any:
     parts = context.expect(form, 2, 3)
+    function = scope.function
+    returning = function.returning
     test = context.node(parts[0], scope)
     live = constant_truth(test)
-    before = scope.function.place
+    function.returning = returning if live is not None else None
+    before = function.place
     then = context.part(2, scope if live is not False else scope.child())
     if live is False:
-        scope.function.place = before
-    before = scope.function.place
+        function.place = before
+    before, returning = function.place, function.returning if live is not False else returning
+    function.returning = returning if live is False else None
     otherwise = context.part(3, scope if live is not True else scope.child()) if len(parts) == 3 else Const(None)
     if live is True:
-        scope.function.place = before
+        function.place, function.returning = before, returning
     return folded_if(test, then, otherwise, context.span)
 
 
@@ -52,14 +56,19 @@ def cond(context: Context, form: List, scope: Scope) -> Any:
                 "cond: clause must not be empty", hint="each clause is (test body...) or (else body...)"
             )
         test = clause.items[0]
+        if branches:
+            scope.function.returning = None
         if type(test) is Symbol and test.name == "else":
             result = context.sequence(clause.items[1:], scope, clause) if len(clause.items) > 1 else Const(True)
             break
         node = context.node(test, scope)
+        scope.function.returning = None
         inner = scope.child() if constant_truth(node) is False else scope
         branches.append(
             (node, context.sequence(clause.items[1:], inner, clause) if len(clause.items) > 1 else Const(True))
         )
+    else:
+        scope.function.returning = None  # nil is loaded
     for test_node, body in reversed(branches):
         result = folded_if(test_node, body, result, context.span)
     return result
@@ -81,6 +90,7 @@ def case(context: Context, form: List, scope: Scope) -> Any:
         if not clause.items:
             raise context.error("case: clause must not be empty")
         keys, body = clause.items[0], clause.items[1:]
+        scope.function.returning = None
         node = context.sequence(body, inner, clause) if body else Const(None)
         if type(keys) is Symbol and keys.name == "else":
             result = node
@@ -89,6 +99,8 @@ def case(context: Context, form: List, scope: Scope) -> Any:
             raise context.error("case: expected a list")
         tests = [equals(context, var, context.quote(key), scope) for key in keys.items]
         branches.append((tests[0] if len(tests) == 1 else Or(tests) if tests else Const(False), node))
+    else:
+        scope.function.returning = None  # nil is loaded
     for test, node in reversed(branches):
         result = folded_if(test, node, result, context.span)
     if fresh:
@@ -107,13 +119,18 @@ def equals(context: Context, var: Var, key: Any, scope: Scope) -> Any:
 def when(context: Context, form: List, scope: Scope) -> Any:
     test, *body = context.expect(form, 2)
     node = context.node(test, scope)
+    scope.function.returning = None
     inner = scope.child() if constant_truth(node) is False else scope
-    return folded_if(node, context.sequence(body, inner), Const(None), context.span)
+    then = context.sequence(body, inner)
+    if constant_truth(node) is not True:
+        scope.function.returning = None  # nil is loaded
+    return folded_if(node, then, Const(None), context.span)
 
 
 def unless(context: Context, form: List, scope: Scope) -> Any:
     test, *body = context.expect(form, 2)
     node = context.node(test, scope)
+    scope.function.returning = None
     inner = scope.child() if constant_truth(node) is True else scope
     return folded_if(node, Const(None), context.sequence(body, inner), context.span)
 
@@ -131,8 +148,10 @@ def connective(context: Context, form: List, scope: Scope, kind: type[And] | typ
     parts = context.expect(form, 0)
     if not parts:
         return Const(neutral)
-    nodes = []
+    nodes: list[Any] = []
     for part in parts:
+        if nodes:
+            scope.function.returning = None
         nodes.append(context.node(part, scope))
         if constant_truth(nodes[-1]) is (not neutral):
             break

@@ -62,6 +62,8 @@ def check_define(context: Context, form: List) -> Any:
     if type(target) in (Symbol, tuple, Map):
         raise ArityError("define", "2", 1)
     if type(target) is List and target.items:
+        for name in target.items:  # their errors come first
+            context.name_of(name, "define")
         raise context.error("define: function body cannot be empty")
     if type(target) is List:
         raise context.error(EMPTY_SIGNATURE)

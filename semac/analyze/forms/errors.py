@@ -29,6 +29,7 @@ def try_(context: Context, form: List, scope: Scope) -> Any:
 
         context.warn(catch_class(context.span, items))
     body = context.sequence(parts[:-1], scope)
+    scope.function.returning = None
     inner = scope.child()
     var = inner.declare(name)
     var.defined = 1

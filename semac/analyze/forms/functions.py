@@ -60,6 +60,7 @@ def make_function(
     if len(body) > 1 and type(body[0]) is str:
         function.doc = body[0]
     if destructured:
+        context.unit.places.note(context.span, function)
         function.body = nested_patterns(context, destructured, body, inner)
     else:
         function.body = context.body(body, inner)

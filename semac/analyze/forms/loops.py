@@ -33,6 +33,7 @@ def do(context: Context, form: List, scope: Scope) -> Any:
         if len(spec.items) not in (2, 3):
             raise context.error("do: binding must be (var init) or (var init step)")
         values.append(context.node(spec.items[1], scope))
+    scope.function.returning = None
     for spec, value in zip(parts[0].items, values, strict=True):
         var = inner.declare(context.name_of(spec.items[0], "do"))
         bindings.append((var, value))
@@ -41,8 +42,10 @@ def do(context: Context, form: List, scope: Scope) -> Any:
     if not parts[1].items:
         raise context.error("do: test clause must not be empty")
     test = context.node(parts[1].items[0], inner)
+    scope.function.returning = None
     body = [context.body(parts[2:], inner.child())] if len(parts) > 2 else []
     rounds = [*body, *parallel_sets(context, steps, inner)] or [Const(None)]
+    scope.function.returning = None
     loop = While(CallBuiltin("not", [test], False), Seq(rounds), span=context.span)
     result = context.body(parts[1].items[1:], inner.child()) if len(parts[1].items) > 1 else Const(None)
     return Let(bindings, Seq([loop, result], span=context.span), span=context.span)

@@ -104,8 +104,11 @@ def match(context: Context, form: List, scope: Scope) -> Any:
     value = context.node(subject, scope)
     branches: list[tuple[Pattern, Any, Any]] = []
     bare = None
+    context.unit.places.note(context.span, scope.function)  # of the error where no clause matches
     before, places = scope.function.place, []
+    returning: list[Any] = []
     for clause in clauses:
+        scope.function.returning = None
         if type(clause) is not List and type(clause) is not tuple:
             hint = 'e.g. (match x (1 "one") (_ "other"))'
             raise context.error("match: each clause must be a list or vector", hint=hint)
@@ -126,8 +129,10 @@ def match(context: Context, form: List, scope: Scope) -> Any:
             body = body[2:]
         branches.append((shape, guard, context.body(body, inner.child(), clause) if body else Const(None)))
         places.append(scope.function.place)
+        returning.append(scope.function.returning)
         scope.function.place = before
     # the reference compiles the clauses from the last to the first
+    scope.function.returning = returning[0] if returning else None
     scope.function.place = next((place for place in places if place is not before), before)
     node = Match(value, branches, what == "match*", span=context.span)
     if bare is not None:

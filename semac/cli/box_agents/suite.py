@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from semac.cli.box.options import opened
+
 if TYPE_CHECKING:
     from sema_runtime.box.suite.evaluation import Setting
     from sema_runtime.box.suite.measures import Attempt
@@ -78,9 +80,7 @@ def measured(
     setting: Setting, numbers: tuple[int, ...], runs: int, seed: int, trace: str | None, allow_missing_layers: bool
 ) -> tuple[list[Attempt], str | None]:
     """The runs, and what ended them early."""
-    from sema_runtime.box import Pool
     from sema_runtime.box.agent.trace import Trace
-    from sema_runtime.box.pool import NEEDED
     from sema_runtime.box.suite.catalogue import all_tasks
     from sema_runtime.box.suite.data import generated
     from sema_runtime.box.suite.evaluation import evaluated
@@ -94,7 +94,7 @@ def measured(
     except OSError as problem:
         raise SemaError(f"--trace: {problem.strerror}: {trace}") from None
     try:
-        with Pool(needs=frozenset() if allow_missing_layers else NEEDED) as pool:
+        with opened((), allow_missing_layers) as pool:
             for one in evaluated(chosen, generated(seed), setting, pool, runs, record):
                 attempts.append(one)
                 came = "passed" if one.passed else f"failed ({one.reason or one.status})"

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     class Repl(Protocol):
         """What the commands use of the REPL."""
 
-        session: Session
         prompt: Any
+
+        @property
+        def session(self) -> Session: ...
 
         def evaluate(self, text: str) -> Any: ...
 
@@ -39,9 +41,10 @@ HELP = """\
 ,doc NAME           documentation
 ,apropos PATTERN    names that contain PATTERN
 ,disasm EXPR        the Python code that EXPR is compiled to
-,inspect EXPR       a value, printed in full
+,inspect EXPR       a value as a tree whose branches open; printed in full without an editor
 ,all                the last value, printed in full
 ,keys vi|emacs      the keys of the editor
+,complete on|off    completions while you type; Tab completes in any case
 *1 *2 *3            the last values, *e the last error"""
 
 
@@ -103,11 +106,15 @@ def _doc(repl: Repl, name: str) -> None:
     if text is None:
         tell(f"  not found: {name}")
     else:
-        print(at_terminal(text))
+        from semac.docs.lookup import show_text
+
+        show_text(at_terminal(text))
 
 
 def _all(repl: Repl) -> None:
-    print(at_terminal(pretty(repl.session.globals.get(repl.session.shared.global_name("*1")))))
+    from semac.docs.lookup import show_text
+
+    show_text(at_terminal(pretty(repl.session.globals.get(repl.session.shared.global_name("*1")))))
 
 
 def _keys(repl: Repl, name: str) -> None:
@@ -117,6 +124,15 @@ def _keys(repl: Repl, name: str) -> None:
         tell("  ,keys vi or ,keys emacs")
     else:
         repl.prompt.use_keys(name)
+
+
+def _complete(repl: Repl, wanted: str) -> None:
+    if repl.prompt is None:
+        tell("  ,complete needs the prompt of semac[repl] (pip install 'semac[repl]')")
+    elif wanted not in ("on", "off"):
+        tell("  ,complete on or ,complete off")
+    else:
+        repl.prompt.completes = wanted == "on"
 
 
 def _apropos(repl: Repl, pattern: str) -> None:
@@ -139,7 +155,13 @@ def _disasm(repl: Repl, text: str) -> None:
 
 
 def _inspect(repl: Repl, text: str) -> None:
-    print(at_terminal(pretty(repl.evaluate(text))))
+    value = repl.evaluate(text)
+    if repl.prompt is None:
+        print(at_terminal(pretty(value)))
+        return
+    from semac.cli.repl.tree import inspect
+
+    inspect(value)
 
 
 PLAIN: dict[str, Callable[[Repl], None]] = {
@@ -152,5 +174,5 @@ PLAIN: dict[str, Callable[[Repl], None]] = {
 }
 WITH_ARGUMENT: dict[str, Callable[[Repl, str], None]] = {
     "type": _type, "time": _time, "doc": _doc, "apropos": _apropos, "disasm": _disasm, "inspect": _inspect,
-    "keys": _keys,
+    "keys": _keys, "complete": _complete,
 }  # fmt: skip

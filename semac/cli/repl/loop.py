@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from _thread import allocate_lock as Lock
 
-from sema_runtime.catalogue_index import INDEX
-from sema_runtime.support.home import in_home
-from sema_runtime.support.visible import at_terminal
-from sema_runtime.values.atoms import Symbol
-from sema_runtime.values.errors import ReaderError
-from sema_runtime.values.lists import List
-from sema_runtime.values.printer import pretty
-from semac.interact.forms import incomplete
-from semac.session import Session
-from semac.syntax.reader import read_program
+from semac.cli.repl.early import PROMPT, EarlyPrompt, banner, is_wanted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from semac.cli.repl.prompt import Prompt
+    from collections.abc import Callable
+    from typing import Any
 
-PROMPT, CONTINUED = "sema> ", "  ... "
+    from semac.cli.repl.prompt import Prompt
+    from semac.session import Session
+
+CONTINUED = "  ... "
 LEAVE = {"quit", "exit", ":q", ",quit", ",exit", ",q"}
 MOST_HISTORY = 5000
-MOST_LINES, MOST_CHARACTERS = 200, 20_000  # of a value at a terminal
+LEAST_LINES, MOST_CHARACTERS = 20, 20_000  # of a value at a terminal: the lines are those of its screen
 
 
 class Leave(Exception):
@@ -32,33 +27,51 @@ class Leave(Exception):
 
 
 class Repl:
-    """One interactive session. Without a terminal on stdin it is silent: no banner, no prompts."""
+    """One interactive session. Without a terminal on stdin it is silent: no banner, no prompts.
 
-    def __init__(self, session: Session, quiet: bool = False) -> None:
-        self.session = session
+    make_session: called when the session is needed; in a terminal that is after the prompt is there.
+    """
+
+    def __init__(self, make_session: Callable[[], Session], quiet: bool = False) -> None:
+        self.make_session = make_session
         self.terminal = sys.stdin.isatty()
         self.quiet = quiet or not self.terminal
         self.count = 0
         self.sources: dict[str, str] = {}
-        session.globals["__sema_texts__"] = self.sources
         self.prompt: Prompt | None = None
-        session.closed = False
+        self.making = Lock()
+        self.made: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        """The session, made on first use; it may be another thread that makes it."""
+        with self.making:
+            if self.made is None:
+                self.made = self.make_session()
+                self.made.globals["__sema_texts__"] = self.sources
+                self.made.closed = False
+            return self.made
 
     def run(self) -> int:
         """Runs until the end of input or a command to leave. Returns the exit status."""
-        if self.terminal:
-            self.prompt = make_prompt(self)
-        if self.terminal and self.prompt is None:
-            self.prepare_terminal()
-        if not self.quiet:
-            print(banner())
+        text = "" if self.quiet else f"{banner()}\n"
+        early = EarlyPrompt()
         try:
+            if self.terminal and is_wanted():
+                early.show(text)
+                text = ""
+                self.prompt = make_prompt(self, early)
+            if self.terminal and self.prompt is None:
+                early.take_back()
+                self.prepare_terminal()
+            sys.stdout.write(text)
             return self.loop()
         except SystemExit as exit_:
             from semac.cli.exits import exit_status
 
             return exit_status(exit_.code)
         finally:
+            early.restore()
             if self.terminal and self.prompt is None:
                 self.save_history()
 
@@ -77,7 +90,7 @@ class Repl:
             text = f"{text}\n{line}" if text else line
             if not text.strip():
                 text = ""
-            elif not text.startswith(",") and incomplete(text):
+            elif self.prompt is None and not text.startswith(",") and goes_on(text):
                 continue
             try:
                 self.answer(text.strip("\n") if not text.startswith(",") else text.strip())
@@ -100,6 +113,9 @@ class Repl:
 
     def end_of_input(self, text: str) -> int:
         if text:
+            from sema_runtime.values.errors import ReaderError
+            from semac.syntax.reader import read_program
+
             try:
                 read_program(text)
             except ReaderError as error:
@@ -131,12 +147,23 @@ class Repl:
             from semac.diagnostics.render import restore_terminal
 
             restore_terminal()
-            print("^C")
+            print(self.interrupted())
         except (Leave, SystemExit, BrokenPipeError):
             raise
         except BaseException as error:
             self.show_failure(error)
         sys.stdout.flush()
+
+    def interrupted(self) -> str:
+        """What is shown for Ctrl-C: the terminal may have shown it already."""
+        try:
+            import termios
+
+            local = termios.tcgetattr(0)[3]
+            echoed = local & termios.ECHO and local & termios.ECHOCTL and local & termios.ICANON
+        except (ImportError, OSError):
+            return "^C"
+        return "" if echoed else "^C"
 
     def show_failure(self, error: BaseException) -> None:
         from sema_runtime.conditions.describe import describe
@@ -157,6 +184,9 @@ class Repl:
 
     def show(self, value: Any, text: str) -> None:
         """Prints a value, or the name that was defined, and keeps it as `*1`."""
+        from sema_runtime.catalogue_index import INDEX
+        from sema_runtime.support.visible import at_terminal
+
         for older, newer in (("*3", "*2"), ("*2", "*1")):
             self.session.bind(older, self.session.globals.get(self.session.shared.global_name(newer)))
         self.session.bind("*1", value)
@@ -169,12 +199,21 @@ class Repl:
 
     def shown(self, value: Any) -> str:
         """The printed value; at a terminal a long one is cut."""
+        import shutil
+
+        from sema_runtime.support.visible import at_terminal
+        from sema_runtime.values.printer import pretty
+
         text = at_terminal(pretty(value))
         if not self.terminal:
             return text
         lines = text.split("\n")
-        cut = "\n".join(lines[:MOST_LINES])[:MOST_CHARACTERS]
-        return text if len(cut) == len(text) else f"{cut}\n… {len(text) - len(cut)} more characters, ,all prints all"
+        most = max(LEAST_LINES, shutil.get_terminal_size().lines - 4)
+        cut = "\n".join(lines[:most])[:MOST_CHARACTERS]
+        if len(cut) == len(text):
+            return text
+        more = f"{len(lines) - most} more lines" if len(lines) > most else f"{len(text) - len(cut)} more characters"
+        return f"{cut}\n… {more}, ,all shows all"
 
     # The terminal
 
@@ -217,35 +256,34 @@ class Repl:
         return names(self.session)
 
 
-def make_prompt(repl: Repl) -> Prompt | None:
-    """The prompt of prompt_toolkit; None where that is not installed, not wanted (SEMA_REPL=plain), or the terminal is
-    one that can't move its cursor."""
-    if os.environ.get("SEMA_REPL") == "plain" or os.environ.get("TERM", "") in ("", "dumb") or not sys.stdout.isatty():
-        return None
+def make_prompt(repl: Repl, early: EarlyPrompt) -> Prompt | None:
+    """The editor; None where prompt_toolkit can't be loaded."""
     try:
         from semac.cli.repl.prompt import Prompt
     except ImportError:
         return None
-    return Prompt(repl.session)
+    return Prompt(repl, early)
 
 
-def banner() -> str:
-    """The text shown at the start."""
-    from sema_runtime.capabilities import denied
-    from semac import __version__
+def goes_on(text: str) -> bool:
+    """Whether a text ends within a form."""
+    from semac.interact.forms import incomplete
 
-    lines = [f"Sema v{__version__} — A Lisp with LLM primitives"]
-    if denied:
-        lines.append(f"Sandbox: {','.join(f'no-{group}' for group in sorted(denied))}")
-    return "\n".join([*lines, "Type ,help for help, ,quit to exit", ""])
+    return incomplete(text)
 
 
 def history_file() -> str:
+    from sema_runtime.support.home import in_home
+
     return in_home("history.txt")
 
 
 def defined_name(text: str) -> str | None:
     """NAME when the last form of the text is `(define NAME ...)` or the like."""
+    from sema_runtime.values.atoms import Symbol
+    from sema_runtime.values.lists import List
+    from semac.syntax.reader import read_program
+
     forms = read_program(text).items
     last = forms[-1] if forms else None
     if type(last) is not List or len(last) < 2 or type(last.items[0]) is not Symbol:

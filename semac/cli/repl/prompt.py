@@ -4,42 +4,47 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from threading import Thread
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import completion_is_selected, has_completions
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
+from prompt_toolkit.validation import ValidationError, Validator
 
-from sema_runtime.support.home import in_home
 from semac.cli.repl.colours import coloured_lines
-from semac.interact.completion import complete
-from semac.interact.documentation import summary
-from semac.interact.forms import function_at, incomplete, indentation
-from semac.session import Session
+from semac.cli.repl.early import PROMPT, EarlyPrompt
+from semac.cli.repl.keys import key_bindings
+from semac.cli.repl.tips import Tips
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from semac.session import Session
+
+    class Repl(Protocol):
+        """What the prompt uses of the REPL."""
+
+        @property
+        def session(self) -> Session: ...
+
 
 HISTORY = "repl_history"
+MOST_HISTORY = 5000  # inputs
+LEAST_TYPED = 2  # characters of a name before completions are shown unasked
 COMMANDS = (
-    "help",
-    "quit",
-    "env",
-    "builtins",
-    "gc",
-    "all",
-    "type",
-    "time",
-    "doc",
-    "apropos",
-    "disasm",
-    "inspect",
-    "keys",
+    *("help", "quit", "env", "builtins", "gc", "all", "type", "time", "doc", "apropos", "disasm", "inspect", "keys"),
+    "complete",
 )
 STYLE = Style.from_dict({
     "comment": "#8c8c8c italic",
@@ -49,60 +54,140 @@ STYLE = Style.from_dict({
     "form": "bold #cf8e4a",
     "bracket": "#8c8c8c",
     "prompt": "bold #4f9fcf",
+    "rprompt": "#8c8c8c",
     "bottom-toolbar": "noreverse #8c8c8c",
+    "tip.argument": "bold #d0d0d0",
+    "tip.heading": "bold #d0d0d0",
+    "tip.keys": "italic #8c8c8c",
 })  # fmt: skip
 
 
 class Prompt:
-    """Reads whole inputs. Enter ends one that is complete and else begins an indented line; Alt-Enter ends any."""
+    """Reads whole inputs. Enter ends one that is complete and else begins an indented line; Alt-Enter ends any.
 
-    def __init__(self, session: Session) -> None:
+    early: the prompt that is on the screen already.
+    """
+
+    def __init__(self, repl: Repl, early: EarlyPrompt) -> None:
         vi = os.environ.get("SEMA_REPL_KEYS", "emacs") == "vi"
+        self.repl = repl
+        self.early: EarlyPrompt | None = early
+        self.ready = False  # whether the compiler is loaded
+        self.completes = os.environ.get("SEMA_REPL_COMPLETE", "on") != "off"  # while something is typed
+        self.tips = Tips(self)
         self.session: PromptSession[str] = PromptSession(
-            message=[("class:prompt", "sema> ")],
+            message=[("class:prompt", PROMPT)],
             prompt_continuation=lambda width, number, wrapped: "  ... ",
             multiline=True,
             lexer=FormLexer(),
-            completer=NameCompleter(session),
-            complete_while_typing=False,
+            validator=FormValidator(),
+            validate_while_typing=False,
+            completer=NameCompleter(self),
+            complete_while_typing=Condition(lambda: self.wants_completions(self.session.default_buffer.document)),
+            complete_in_thread=True,
+            search_ignore_case=True,
             auto_suggest=AutoSuggestFromHistory(),
             history=open_history(),
-            key_bindings=key_bindings(),
+            key_bindings=key_bindings(self.tips),
             input_processors=[HighlightMatchingBracketProcessor(chars="[](){}")],
-            bottom_toolbar=lambda: self.toolbar(session),
+            bottom_toolbar=self.tips.shown,
+            rprompt=self.mode,
             style=STYLE,
+            cursor=ModalCursorShapeConfig(),
             enable_open_in_editor=True,
+            enable_suspend=True,
+            tempfile_suffix=".sema",
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             include_default_pygments_style=False,
         )
 
     def read(self) -> str:
         """One input. Raises EOFError for Ctrl-D on an empty one and KeyboardInterrupt for Ctrl-C."""
-        return self.session.prompt()
+        self.tips.page = None
+        early, self.early = self.early, None
+        if early is None:
+            return self.session.prompt()
+        early.hand_over()
+        try:
+            return self.session.prompt(pre_run=lambda: Thread(target=self.load, daemon=True).start())
+        finally:
+            early.restore()
+
+    def load(self) -> None:
+        """Loads the compiler, while somebody types."""
+        from semac.session import Session
+
+        Session().compile("nil", "<input>")
+        self.repl.session  # noqa: B018 - made here
+        self.ready = True
+        self.session.app.invalidate()
+
+    def wants_completions(self, document: Document) -> bool:
+        """Whether completions are shown unasked: behind some characters of a name."""
+        if not (self.completes and self.ready):
+            return False
+        from semac.interact.forms import NAME
+
+        typed = document.current_line_before_cursor[-LEAST_TYPED:]
+        return len(typed) == LEAST_TYPED and NAME.fullmatch(typed) is not None
 
     def use_keys(self, name: str) -> None:
         """Changes to the keys of `vi` or `emacs`."""
         self.session.editing_mode = EditingMode.VI if name == "vi" else EditingMode.EMACS
 
-    def toolbar(self, session: Session) -> str | None:
-        """The signature and the first sentence for the call around the cursor; nothing outside of calls."""
-        document = self.session.default_buffer.document
-        name = function_at(document.text, document.cursor_position)
-        return (summary(session, name) if name else None) or None
+    def mode(self) -> str:
+        """What is shown at the right of the prompt: the mode of vi in which keys are commands."""
+        app = self.session.app
+        is_command = app.editing_mode == EditingMode.VI and app.vi_state.input_mode == InputMode.NAVIGATION
+        return "-- commands --" if is_command else ""
 
 
 def open_history() -> History:
     """The inputs of earlier times; where the file can't be used, those of this time only."""
+    from sema_runtime.support.home import in_home
     from sema_runtime.support.private_files import make_file, make_folders
 
     path = in_home(HISTORY)
     try:
         make_folders(os.path.dirname(path))
         make_file(path)
-        with open(path, "ab"):
-            return FileHistory(path)
+        shorten(path)
+        return FileHistory(path)
     except OSError:
         return InMemoryHistory()
+
+
+def shorten(path: str) -> None:
+    """Drops the oldest inputs of a history that has many more than are kept. Raises OSError."""
+    from sema_runtime.support.replacing import Replacement
+
+    with open(path, "r+b") as file:
+        data = file.read()
+    inputs = data.split(b"\n# ")
+    if len(inputs) > 2 * MOST_HISTORY:
+        with Replacement(path) as shorter:
+            shorter.write(b"\n# " + b"\n# ".join(inputs[-MOST_HISTORY:]))
+
+
+class FormValidator(Validator):
+    """Keeps an input that can't be read in the editor, with the cursor where it is wrong."""
+
+    def validate(self, document: Document) -> None:
+        """Raises ValidationError for a text that no continuation makes a program."""
+        from sema_runtime.values.errors import ReaderError
+        from semac.syntax.reader import read_program
+
+        if document.text.startswith(","):
+            return
+        try:
+            read_program(document.text)
+        except ReaderError as error:
+            if error.message.startswith("unterminated"):
+                return
+            place = (
+                0 if error.span is None else document.translate_row_col_to_index(error.span[0] - 1, error.span[1] - 1)
+            )
+            raise ValidationError(place, f"{error.message}{f'; {error.hint}' if error.hint else ''}") from None
 
 
 class FormLexer(Lexer):
@@ -117,46 +202,26 @@ class FormLexer(Lexer):
 class NameCompleter(Completer):
     """Names, attributes, files and the commands of the REPL."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, prompt: Prompt) -> None:
+        self.prompt = prompt
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Completions at the cursor; beside each what it is, and the first sentence of its documentation."""
+        from semac.interact.completion import complete
+
+        if not (complete_event.completion_requested or self.prompt.wants_completions(document)):
+            return  # it was typed on since
         text, cursor = document.text, document.cursor_position
         if text.startswith(",") and " " not in text[:cursor]:
             yield from (Completion(f",{name}", -cursor) for name in COMMANDS if f",{name}".startswith(text[:cursor]))
             return
-        start, found = complete(self.session, text, cursor)
+        start, found = complete(self.prompt.repl.session, text, cursor)
         for one in found:
             yield Completion(one.text, start - cursor, display_meta=self.meta(one.text, one.kind))
 
     def meta(self, name: str, kind: str) -> Callable[[], str]:
         """The text beside a name, made when it is drawn."""
-        return lambda: (summary(self.session, name) or kind)[:100] if kind not in ("local", "file", "folder") else kind
+        from semac.interact.documentation import summary
 
-
-def key_bindings() -> KeyBindings:
-    """What Enter and Tab do."""
-    bindings = KeyBindings()
-
-    @bindings.add("enter", filter=~completion_is_selected)
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        text = buffer.document.text
-        behind = buffer.document.text_after_cursor.strip()
-        if text.startswith(",") or not (
-            incomplete(text) or (behind and incomplete(buffer.document.text_before_cursor))
-        ):
-            buffer.validate_and_handle()
-        else:
-            buffer.insert_text("\n" + " " * indentation(buffer.document.text_before_cursor))
-
-    @bindings.add("enter", filter=has_completions & completion_is_selected)
-    def _(event: KeyPressEvent) -> None:
-        event.current_buffer.complete_state = None
-
-    @bindings.add("escape", "enter")
-    def _(event: KeyPressEvent) -> None:
-        event.current_buffer.validate_and_handle()
-
-    return bindings
+        plain = ("local", "file", "folder")
+        return lambda: (summary(self.prompt.repl.session, name) or kind)[:100] if kind not in plain else kind

@@ -52,17 +52,17 @@ def list_command(run_dir: str | None, as_json: bool, limit: int | None) -> int:
     if why := unreadable(root):
         return failed(f"cannot list {root}: {why}", 1)
     try:
-        rows = _rows(root)[:limit]
+        listed = rows(root)[:limit]
     except (OSError, sqlite3.Error) as error:
         return failed(f"cannot list {root}: {error}", 1)
     if as_json:
-        show_json([{name: value for name, value in row.items() if name != "elapsed_ms"} for row in rows])
-    elif not rows:
+        show_json([{name: value for name, value in row.items() if name != "elapsed_ms"} for row in listed])
+    elif not listed:
         print(f"No runs in {root}.")
     else:
         header = ("run", "workflow", "status", "started", "time", "agents", "tokens", "cost")
-        lines = [header, *(_cells(row) for row in rows)]
-        print("\n".join([*aligned(lines, right=range(4, len(header))), *_gone(root, rows)]))
+        lines = [header, *(_cells(row) for row in listed)]
+        print("\n".join([*aligned(lines, right=range(4, len(header))), *_gone(root, listed)]))
     return 0
 
 
@@ -80,7 +80,7 @@ def to_resume(run_id: str) -> str:
     return f"to go on: sema workflow run FILE --resume {one_line(run_id)}"
 
 
-def _rows(root: str) -> list[dict[str, Any]]:
+def rows(root: str) -> list[dict[str, Any]]:
     """The rows of the index; of one in memory where there can't be one in the directory. Raises sqlite3.Error."""
     import sqlite3
     from contextlib import closing

@@ -10,27 +10,21 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import Any
 
-from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import SemaError
-from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map
-from semac.imports.finder import INIT, keep_to
-from semac.sources import decode
-from semac.syntax.definitions import bound_name
+from semac.imports.finder import keep_to
+from semac.imports.traced import files_of, named_in_python, named_in_sema, sema_file
 
 MARK = b"sema-workflow-approval-revision-v1"
 ENTRY = "<entry>"
 MOST_FILES, MOST_BYTES = 4096, 64 << 20
 PROJECT = ("sema.toml", "sema.lock")
 ASKS = b"approval"
-FILE_FORMS = ("import", "load")
-PYTHON_FORMS = ("py/import", "py/from", "py/module")
 NAMED = re.compile(rb'\(\s*(?:import|load)\s+"([^"\\\n]+)"')
 
 
@@ -57,7 +51,7 @@ def can_ask(file: str, source: bytes) -> bool:
         if ASKS in text:
             return True
         for name in NAMED.findall(text):
-            imported = _sema_file(name.decode("utf-8", "surrogateescape"), path)
+            imported = sema_file(name.decode("utf-8", "surrogateescape"), path)
             if imported is not None and imported not in seen:
                 seen.add(imported)
                 with suppress(SemaError):  # importing it will say so
@@ -100,13 +94,15 @@ class Program:
             raise SemaError(f"{self.entry} has more than {size} with all that it imports, too much to be approved")
 
     def _imported(self, real: str, path: str) -> Iterator[str]:
+        data = self.contents[real]
         if real.endswith(".py"):
-            yield from _imports_of_python(self.contents[real], real, self.folder)
-        else:
-            for importer in {
-                os.path.dirname(importing): importing for importing in (path, real)
-            }.values():  # load takes one, import both
-                yield from _imports_of_sema(self.contents[real], importer, self.folder)
+            for named in named_in_python(data):
+                yield from files_of(named, real, self.folder)
+            return
+        importers = {os.path.dirname(importing): importing for importing in (path, real)}.values()
+        for named in named_in_sema(data, path):  # load takes one, import both
+            for importer in importers:
+                yield from files_of(named, importer, self.folder)
 
     def revision(self) -> str:
         """SHA-256 over the names and contents of the files, in the order of their names."""
@@ -144,91 +140,6 @@ def _nearest(folder: str, name: str) -> str | None:
         if above == folder:
             return None
         folder = above
-
-
-# What a text imports
-
-
-def _imports_of_sema(source: bytes, path: str, folder: str) -> Iterator[str]:
-    """The files that are imported or loaded by literal names, wherever these stand."""
-    if not any(name.encode() in source for name in (*FILE_FORMS, *PYTHON_FORMS)):
-        return
-    from semac.syntax.reader import read_program
-
-    try:
-        waiting: list[Any] = list(read_program(decode(source, path)))
-    except SemaError:
-        return  # importing it will say so
-    while waiting:
-        form = waiting.pop()
-        if isinstance(form, Map):
-            waiting += [part for pair in form.pairs() for part in pair]
-        items = form.items if isinstance(form, List) else form
-        if not isinstance(items, list | tuple):
-            continue
-        waiting += items
-        if len(items) < 2 or type(items[0]) is not Symbol or type(items[1]) is not str:
-            continue
-        if items[0].name in FILE_FORMS:
-            imported = _sema_file(items[1], path)
-            if imported is not None:
-                yield imported
-        elif items[0].name in PYTHON_FORMS:
-            yield from _files_of_form(items, path, folder)
-
-
-def _files_of_form(items: Sequence[Any], path: str, folder: str) -> Iterator[str]:
-    """The modules in the folder of a program that a form like (py/from "a.b" name) in the file path executes."""
-    absolute = items[1].lstrip(".")
-    start = _folder_of_level(path, len(items[1]) - len(absolute), folder)
-    module = absolute.split(".") if absolute else []
-    named = [pair[0] for part in items[2:] if (pair := bound_name(part)) is not None]
-    for name in named if items[0].name == "py/from" else [None]:
-        yield from _python_files(start, module if name is None else [*module, name.replace("-", "_")])
-
-
-def _folder_of_level(path: str, level: int, folder: str) -> str:
-    """Where an import in a file looks: in the folder of the program, or that many packages up."""
-    return os.path.normpath(os.path.join(os.path.dirname(path), *[".."] * (level - 1))) if level else folder
-
-
-def _sema_file(name: str, importer: str) -> str | None:
-    """The file that `(import "name")` means in a file; None when there is none, and for those of the language."""
-    from sema_runtime.compiler_bridge import SHIPPED, resolve
-
-    try:
-        path = resolve(name, importer)
-    except (SemaError, ValueError):
-        return None
-    return path if os.path.isfile(path) and not path.startswith(SHIPPED) else None
-
-
-def _imports_of_python(source: bytes, path: str, folder: str) -> Iterator[str]:
-    """The files of modules beside the program that a Python module imports."""
-    import ast
-
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _python_files(folder, alias.name.split("."))
-        elif isinstance(node, ast.ImportFrom):
-            start = _folder_of_level(path, node.level, folder)
-            module = node.module.split(".") if node.module else []
-            for alias in node.names:
-                yield from _python_files(start, [*module, alias.name])
-
-
-def _python_files(folder: str, parts: list[str]) -> Iterator[str]:
-    """The modules in a folder that importing a dotted name executes."""
-    path = folder
-    for part in parts:
-        path = os.path.join(path, part)
-        candidates = (f"{path}.py", f"{path}.sema", os.path.join(path, "__init__.py"), os.path.join(path, INIT))
-        yield from filter(os.path.isfile, candidates)
 
 
 # Python modules of the program

@@ -21,14 +21,21 @@ def version_line() -> str:
 def module_text(tree: ast.Module, filename: str, source: str | None = None) -> str:
     """The module as Python source. filename: of the Sema text; source: the text itself, for its comments."""
     shown = os.path.basename(filename)
+    body = body_text(tree, shown, source)
+    return f'"""Compiled from {shown} by semac."""\n{body}' if body else f'"""Compiled from {shown} by semac."""\n'
+
+
+def body_text(tree: ast.Module, shown: str, source: str | None, indent: int = 0) -> str:
+    """The statements of a module as lines. shown: the name of the Sema file."""
     comments = comments_above(source) if source is not None else {}
+    from textwrap import indent as indented
     from textwrap import wrap
 
-    parts = [f'"""Compiled from {shown} by semac."""']
+    parts = []
     previous: ast.stmt | None = None
     for statement in tree.body:
         line = statement.lineno
-        text = "\n".join(statement_lines(readable(statement), 0))
+        text = "\n".join(statement_lines(readable(statement), indent))
         is_def = isinstance(statement, ast.FunctionDef | ast.ClassDef)
         notes = comments.pop(line, []) if not is_preamble(statement) else []
         if is_def and not notes:
@@ -41,9 +48,9 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
             if separates(previous, statement)
             else ""
         )
-        parts.append(gap + "".join(f"# {note}\n" for note in notes) + text)
+        parts.append(gap + indented("".join(f"# {note}\n" for note in notes), " " * indent) + text + "\n")
         previous = statement
-    return "\n".join(parts) + "\n"
+    return "".join(parts)
 
 
 def is_preamble(statement: ast.stmt) -> bool:

@@ -14,6 +14,7 @@ from semac.types.lattice import (
     ARRAY,
     DICT,
     FALSE,
+    FLAT,
     INT,
     LIST,
     NATURAL,
@@ -113,7 +114,7 @@ def truth(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
 
 @rule("list")
 def make_list(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
-    return row_of(*args) if 0 < len(args) <= MANY_ITEMS else list_of(join_all(args))
+    return row_of(*args) if 0 < len(args) <= MANY_ITEMS else list_of(join_all(args), FLAT)
 
 
 @rule("vector")
@@ -156,12 +157,12 @@ def after(type_: Type, count: int) -> Type:
     if type_.row is None:
         return list_of(type_.item)
     left = type_.row[count:]
-    return row_of(*left) if left else list_of(NEVER)
+    return row_of(*left, tags=LIST) if left else list_of(NEVER)
 
 
 @rule("map/entries")
 def map_entries(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return list_of(row_of(args[0].key, args[0].value)) if len(args) == 1 and args[0].only(DICT) else None
+    return list_of(row_of(args[0].key, args[0].value), FLAT) if len(args) == 1 and args[0].only(DICT) else None
 
 
 @rule("cadr", "caddr")
@@ -256,7 +257,7 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
         operands = [more, more, more]  # more of them give no other type
         return join_all(join(FOLDS[name], called_function(flow, name, operands)) for name in head.fns)
     if head.fns == {"append"} and args[-1].only(SEQUENCE) and more.only(LIST):
-        return list_of(more.item)
+        return list_of(more.item, FLAT)
     if any(type(function) is not Function for function in head.fns):
         return None
     result = NEVER
@@ -264,6 +265,6 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
         for param in function.params:
             flow.solver.grow(param, more)
         if function.rest is not None:
-            flow.solver.grow(function.rest, list_of(more))
+            flow.solver.grow(function.rest, list_of(more, FLAT))
         result = join(result, flow.solver.read(function))
     return result

@@ -13,6 +13,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember, RecordType
 from semac.anf.walk import code_of, operands, params_of
+from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -29,6 +30,7 @@ from semac.types.lattice import (
     DICT,
     FALSE,
     FALSY,
+    FLAT,
     FN,
     INT,
     KEYWORD,
@@ -54,7 +56,7 @@ from semac.types.lattice import (
 )
 from semac.types.lattice import field as field_of
 
-KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
+LEVELS = frozenset((LEVEL, LOOK, UPDATED))
 BOOL_TYPE, INT_TYPE = atom(TRUE | FALSE), atom(INT)
 MANY_FIELDS = 30
 ENTERED = (map_rules, number_rules)
@@ -94,7 +96,7 @@ class Flow:
         if type(code) is Function:
             self.function = code
             if code.rest is not None and code.is_open:
-                self.solver.grow(code.rest, list_of(ANY))
+                self.solver.grow(code.rest, list_of(ANY, FLAT))
             for param, kind in zip(code.params, code.kinds, strict=False):  # its entry passes on what fits
                 self.solver.grow(param, fitted(ANY, kind))
             self.solver.returned(code, self.block(code_of(code)))
@@ -229,7 +231,7 @@ class Flow:
             rest = NEVER
             for arg in args[len(function.params) :]:
                 rest = join(rest, arg)
-            self.solver.grow(function.rest, list_of(rest))
+            self.solver.grow(function.rest, list_of(rest, FLAT))
             self.solver.escape(rest)
         elif len(args) != len(function.params):
             return NEVER  # it raises
@@ -255,7 +257,27 @@ class Flow:
             if type(op.args[0]) is Ref:
                 self.facts.narrow(op.args[0].var, DICT | OTHER)  # it would have raised for anything else
             return type_
+        if op.path in LEVELS:
+            return self.level(op)
         return self.unknown(op)
+
+    def level(self, op: anf.CallRuntime) -> Type:
+        """A step of an update or a look-up along a path."""
+        subject, *others = [self.operand(arg) for arg in op.args]
+        if subject is NEVER or NEVER in others:
+            return NEVER
+        if subject.tags & OTHER:
+            self.solver.escape(subject)
+            return ANY if op.path == LOOK else make(DICT)
+        maps = restrict(subject, DICT)
+        is_map = maps is subject
+        if op.path == UPDATED:
+            return maps
+        if op.path == LEVEL:
+            return maps if is_map else join(maps, shape_of({}))
+        key = op.args[1].value if type(op.args[1]) is anf.Lit and others[0].only(KEYWORD) else None
+        held = NEVER if maps is NEVER else field_of(maps, key, atom(NIL)) if key else join(maps.value, atom(NIL))
+        return held if is_map else join(held, atom(NIL))
 
     def keyword_get(self, subject: Type, key: Any) -> Type:
         maps = restrict(subject, DICT)

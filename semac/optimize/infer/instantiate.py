@@ -14,6 +14,7 @@ from semac.types.lattice import (
     BYTES,
     CHAR,
     DICT,
+    FLAT,
     FLOAT,
     FN,
     HASHMAP,
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
 TAGS = {
     "any": ALL, "never": 0, "nil": NIL, "bool": BOOL, "int": INT, "nat": NATURAL, "float": FLOAT, "rational": RATIO,
     "number": NUMBER, "str": STR, "char": CHAR, "keyword": KEYWORD, "symbol": SYMBOL, "fn": FN | KEYWORD | OTHER,
-    "bytevector": BYTES, "other": OTHER | RECORD | FN, "list": LIST, "vector": VECTOR, "seq": SEQUENCE, "array": ARRAY,
-    "map": MAP, "hashmap": HASHMAP, "dict": DICT,
+    "bytevector": BYTES, "other": OTHER | RECORD | FN, "list": LIST, "flat": FLAT, "vector": VECTOR, "seq": SEQUENCE,
+    "array": ARRAY, "map": MAP, "hashmap": HASHMAP, "dict": DICT,
 }  # fmt: skip
 Bound = dict[str, Type]
 ROUNDS = 6  # of a function argument whose result is its own argument, before that is unknown

@@ -13,6 +13,7 @@ from semac.types.lattice import (
     ANY,
     BOOL,
     DICT,
+    FLAT,
     MAP,
     NATURAL,
     NEVER,
@@ -107,11 +108,11 @@ Result = Callable[[Type, Type], Type]
 BOOL_TYPE, NIL_TYPE = atom(BOOL), atom(NIL)
 
 RESULTS: dict[str, Result] = {
-    "list": lambda item, value: list_of(value),
+    "list": lambda item, value: list_of(value, FLAT),
     "any": lambda item, value: BOOL_TYPE,
     "every": lambda item, value: BOOL_TYPE,
     "find": lambda item, value: join(value, NIL_TYPE),
-    "sort-by": lambda item, value: list_of(item),
-    "group-by": lambda item, value: dict_of(MAP, value, list_of(item)),
+    "sort-by": lambda item, value: list_of(item, FLAT),
+    "group-by": lambda item, value: dict_of(MAP, value, list_of(item, FLAT)),
     "key-by": lambda item, value: dict_of(MAP, value, item),
 }

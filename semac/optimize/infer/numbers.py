@@ -13,6 +13,7 @@ from semac.types.lattice import (
     CHAR,
     DICT,
     FALSE,
+    FLAT,
     FLOAT,
     INT,
     KEYWORD,
@@ -126,7 +127,7 @@ def bits(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 
 @rule("range")
 def counted(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return list_of(counter(args)) if 0 < len(args) <= 3 and all(arg.only(INT) for arg in args) else None
+    return list_of(counter(args), FLAT) if 0 < len(args) <= 3 and all(arg.only(INT) for arg in args) else None
 
 
 def counter(bounds: list[Type]) -> Type:

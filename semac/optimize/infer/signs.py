@@ -60,12 +60,12 @@ def added(a: int, b: int) -> int:
 
 def of_call(name: str, operands: list[int]) -> int:
     """The signs of a call of an arithmetic builtin whose operands are ints with these signs; 0 where it raises."""
+    if not operands:
+        return POSITIVE if name == "*" else ZERO if name == "+" else 0
     if name == "-":
         if len(operands) == 1:
             return negated(operands[0])
         operands = [operands[0], *map(negated, operands[1:])]
-    if not operands:
-        return POSITIVE if name == "*" else ZERO
     pair = PAIRS[name]
     return reduce(lambda a, b: of_pairs(pair, a, b), operands)
 

@@ -20,7 +20,15 @@ from semac.anf.walk import all_blocks, bound
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit
 from semac.types.depth import limited
-from semac.types.lattice import ANY, NEVER, Type, join, list_of, take_lost
+from semac.types.lattice import (
+    ANY,
+    FLAT,
+    NEVER,
+    Type,
+    join,
+    list_of,
+    take_lost,
+)
 
 Holder = Any  # Var, Function, Cell or Site: has `type` and `readers`
 GROWTHS = 20  # changes of one holder before what it holds is widened level by level
@@ -54,7 +62,7 @@ class Solver:
             for var in [*function.params, *function.locals]:
                 var.type, var.readers = NEVER, set()
             if function.rest is not None:
-                function.rest.type, function.rest.readers = list_of(ANY), set()
+                function.rest.type, function.rest.readers = list_of(ANY, FLAT), set()
         for record in unit.records.values():
             for cell in record.fields.values():
                 cell.reset()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetArrayItem, SetItem
 from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
-from semac.types.lattice import ARRAY, BOOL, INT, LIST, NATURAL, NIL, STR, VECTOR, Type, atom
+from semac.types.lattice import ARRAY, BOOL, CHAR, FLAT, INT, LIST, NATURAL, NIL, STR, VECTOR, Type, atom
 
 BOOL_TYPE = atom(BOOL)
 
@@ -44,6 +44,10 @@ def nth(op: CallBuiltin, place: Place) -> Op | None:
         return None
     if type_.only(VECTOR):
         return guarded(op, "item", *index_tests(op, ends=place.ends))
+    if type_.only(FLAT):
+        if type_.row is not None and literal is not None and literal < len(type_.row):
+            return python("flat_part", sequence, index)
+        return guarded(op, "flat_item", *index_tests(op, "flat_index", place.ends))
     if type_.only(LIST):
         items = place.bind(python("list_items", sequence), "items")
         on_items = CallBuiltin("nth", [items, index])
@@ -131,9 +135,11 @@ def array_push(op: CallBuiltin, place: Place) -> Op | None:
 
 @inlines("string-ref", "string/ref")
 def string_ref(op: CallBuiltin, place: Place) -> Op | None:
-    if len(op.args) != 2 or not place.guards:
+    if len(op.args) != 2:
         return None
     text, index = op.args
-    if not text.type.only(STR) or not may_be_index(index):
+    if place.guards and text.type.only(STR) and may_be_index(index):
+        return guarded(op, "text_item" if op.type.form else "char", *index_tests(op, ends=place.ends))
+    if not op.type.form:
         return None
-    return guarded(op, "char", *index_tests(op, ends=place.ends))
+    return python("value", place.bind(CallBuiltin(op.name, op.args, fixed=op.fixed), "char", atom(CHAR)))

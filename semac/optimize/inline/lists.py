@@ -6,9 +6,9 @@ anything but an exact `List` goes to the builtin.
 
 from __future__ import annotations
 
-from semac.anf.nodes import CallBuiltin, Lit, Op, Python
+from semac.anf.nodes import CallBuiltin, Lit, Move, Op, Python
 from semac.optimize.inline.table import Place, guarded, inlines, is_kind, may_be, python
-from semac.types.lattice import ARRAY, BYTES, DICT, LIST, STR, VECTOR, Type
+from semac.types.lattice import ARRAY, BYTES, DICT, FLAT, LIST, NIL, STR, VECTOR, Type, atom
 
 LINKED = ("linked", (0,))
 SIZED = LIST | VECTOR | STR | DICT
@@ -58,9 +58,25 @@ def second(op: CallBuiltin, place: Place) -> Op | None:
     type_ = op.args[0].type
     if type_.only(VECTOR) and type_.vec is not None and len(type_.vec) > 1:
         return python("part", op.args[0], Lit(1))
+    if type_.only(FLAT):
+        return None if place.is_text else flat_item(type_, op, 1)
     if type_.only(LIST):
         return guarded(op, "second", LINKED)
     return guarded(op, "second", is_list(type_), LINKED) if asks(type_, place) else None
+
+
+@inlines("caddr")
+def third(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1 or place.is_text or not op.args[0].type.only(FLAT):
+        return None
+    return flat_item(op.args[0].type, op, 2)
+
+
+def flat_item(type_: Type, op: CallBuiltin, index: int) -> Op:
+    """The item of a flat list at an index; nil where it has no so many."""
+    if type_.row is not None:
+        return python("flat_part", op.args[0], Lit(index)) if index < len(type_.row) else Move(Lit(None, atom(NIL)))
+    return python("flat_get", op.args[0], Lit(index))
 
 
 @inlines("cddr")
@@ -121,6 +137,8 @@ def length(op: CallBuiltin, place: Place) -> Op | None:
         return None
     if type_.only(VECTOR | STR | BYTES):
         return Python("len", op.args)
+    if type_.only(FLAT):
+        return Python("flat_len", op.args)
     if type_.only(LIST):
         return Python("list_len", op.args) if place.guards else Python("len", op.args)
     if type_.only(DICT):

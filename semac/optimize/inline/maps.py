@@ -7,7 +7,7 @@ whose entries are still to come is of a class that adds them first, whatever is 
 from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Op, Python
-from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.intrinsics import KEYWORD_GET, LOOK
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
 from semac.optimize.keys import is_stored_as_is
 from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field
@@ -50,6 +50,20 @@ def keyword_get(op: CallRuntime, place: Place) -> Op | None:
 
 
 INLINE_RUNTIME[KEYWORD_GET] = keyword_get
+
+
+def held_at(op: CallRuntime, place: Place) -> Op | None:
+    """A step of `get-in`: nil where there is no map."""
+    subject, key = op.args
+    if not is_stored_as_is(key.type):
+        return None
+    kind = "map_item" if is_item(subject.type, key) else "map_get"
+    if subject.type.only(DICT):
+        return Python(kind, op.args)
+    return looked_up(op, place, kind)
+
+
+INLINE_RUNTIME[LOOK] = held_at
 
 
 @inlines("contains?", "hashmap/contains?")

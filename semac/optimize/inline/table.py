@@ -21,11 +21,15 @@ INLINE_RUNTIME: dict[str, Inliner] = {}  # by the path of a `CallRuntime`
 
 class Place:
     """Where a call stands. guards: whether it runs often enough to ask for types; ends: whether an error ends the call
-    of the function around it; wanted: whether anybody reads the value; before: instructions to put in front of it."""
+    of the function around it; wanted: whether anybody reads the value; is_text: whether the Python is for people;
+    before: instructions to put in front of it."""
 
-    __slots__ = ("before", "ends", "guards", "owner", "span", "wanted")
+    __slots__ = ("before", "ends", "guards", "is_text", "owner", "span", "wanted")
 
-    def __init__(self, owner: Function | None, guards: bool, ends: bool, wanted: bool, span: Any) -> None:
+    def __init__(
+        self, owner: Function | None, guards: bool, ends: bool, wanted: bool, span: Any, is_text: bool
+    ) -> None:
+        self.is_text = is_text
         self.owner = owner
         self.guards = guards
         self.ends = ends
@@ -48,7 +52,7 @@ class Place:
 
     def nested(self) -> Place:
         """The place of a block in the operation that takes the call's place."""
-        return Place(self.owner, self.guards, self.ends, self.wanted, self.span)
+        return Place(self.owner, self.guards, self.ends, self.wanted, self.span, self.is_text)
 
 
 def inlines(*names: str) -> Callable[[Inliner], Inliner]:

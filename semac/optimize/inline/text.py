@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from semac.anf.nodes import CallBuiltin, Expr, Lit, Move, Op, Python
+from semac.anf.build import is_fixed
+from semac.anf.nodes import CallBuiltin, Expr, Lit, Move, Op, Python, Ref
 from semac.ir.intrinsics import CHAR_TABLES
-from semac.optimize.inline.table import Place, inlines, python
-from semac.types.lattice import CHAR, INT, STR, atom
+from semac.optimize.inline.table import Place, guarded, inlines, python
+from semac.types.lattice import CHAR, INT, NATURAL, STR, atom
 
-MANY_PARTS = 8  # of a string, before a call reads better
+MANY_PARTS = 8  # of a string, before a call reads better to people
 ON_STRINGS = {
     "string/contains?": "in", "includes?": "in", "string/starts-with?": "startswith", "starts-with?": "startswith",
     "string/ends-with?": "endswith", "ends-with?": "endswith", "string/reverse": "turned",
@@ -24,11 +25,42 @@ def looked_up(op: CallBuiltin, place: Place) -> Op | None:
 @inlines("str", "string-append", "string/append")
 def joined(op: CallBuiltin, place: Place) -> Op | None:
     """`f"{a}{b}"`: strings as they are, ints in digits. Anything else has a display form of the language."""
-    if not 0 < len(op.args) <= MANY_PARTS or not all(arg.type.only(STR | INT) for arg in op.args):
+    if not op.args or not all(arg.type.only(STR | INT) for arg in op.args):
+        return None
+    if place.is_text and len(op.args) > MANY_PARTS:
         return None
     if len(op.args) == 1 and op.args[0].type.only(STR):
         return Move(op.args[0])
     return Python("joined", op.args)
+
+
+@inlines("substring", "string/slice")
+def part_of(op: CallBuiltin, place: Place) -> Op | None:
+    """`text[start:end]` where the indices are inside, `text[i]` for one character."""
+    if len(op.args) not in (2, 3) or not place.guards or not op.args[0].type.only(STR):
+        return None
+    if not all(arg.type.only(NATURAL) for arg in op.args[1:]):
+        return None
+    if len(op.args) == 2:
+        return guarded(op, "rest_of_text", ("ends_at", (0, 1)))
+    _, start, end = op.args
+    if is_next(end, start):
+        return guarded(op, "text_item", ("natural_index", (0, 1)))
+    if type(start) is Lit and start.value == 0:
+        return guarded(op, "slice", ("ends_at", (0, 2)))
+    return guarded(op, "slice", ("slice", (0, 1, 2)))
+
+
+def is_next(end: Expr, start: Expr) -> bool:
+    """Whether an index is the one after another."""
+    if type(end) is Lit and type(start) is Lit:
+        return bool(end.value == start.value + 1)
+    op = end.var.op if type(end) is Ref and not end.var.name else None
+    if type(op) is not CallBuiltin or op.name != "+" or len(op.args) != 2 or type(start) is not Ref:
+        return False
+    ones = [type(arg) is Lit and arg.value == 1 for arg in op.args]
+    same = [type(arg) is Ref and arg.var is start.var and is_fixed(start.var) for arg in op.args]
+    return (ones[0] and same[1]) or (ones[1] and same[0])
 
 
 @inlines("number->string", "number/to-string")

@@ -53,7 +53,7 @@ def counted(body: Block, target: Any, params: list[Var], inits: list[Expr]) -> t
     made = for_loop(shape, body, params, values, count.counter, limits.end)
     if made is None:
         return None
-    made.how, made.sources, made.who = limits.how, limits.sources, limits.who
+    made.how, made.sources, made.who, made.place = limits.how, limits.sources, limits.who, count.span
     return [*shape.prefix, *limits.before], made
 
 
@@ -84,7 +84,7 @@ def count_of(shape: Shape, params: list[Var], kept: set[Var]) -> Count | None:
         if counter is not shape.test.args[0] and not bound.type.only(INT):
             return None  # an error would name the operands in the other order
         step = step_of(shape, params.index(var), var, changing)
-        return Count(var, test, shape.stays, bound, step) if step is not None else None
+        return Count(var, test, shape.stays, bound, step, shape.test.span) if step is not None else None
     return None
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from semac.anf.nodes import AnyPattern, Block, Expr, For, If, Jump, Let, Loop, Op, Ref, Result, VarPattern, While
 from semac.anf.walk import all_blocks, refs
-from semac.ir.nodes import Function, Var
+from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.shape import Shape
 from semac.optimize.operators import replace
-from semac.types.lattice import ANY
+from semac.types.lattice import ANY, NEVER
 
 # (body, what jumps go back to, variables, their first values) → (instructions before the loop, the loop)
 Maker = Callable[[Block, Any, "list[Var]", "list[Expr]"], "tuple[list[Let], For] | None"]
@@ -55,6 +55,33 @@ def rewrite_function(function: Function, make: Maker) -> None:
         result.op, result.type = loop, loop.type
         function.code = Block([*before, Let(result, loop)], Result(Ref(result, loop.type)))
         function.self_tail = False
+
+
+def own_loop(function: Function, span: Any) -> Block:
+    """The body of a function that jumps to its own start, as a loop inside; the function gets parameters of its own."""
+    body = Function(function.name, function)
+    body.params = function.params
+    loop = NamedLet(
+        Var(function.name, function), body, [Const(None) for _ in body.params], True, True, function, span=span
+    )
+    for block in all_blocks(function.code, into_functions=False):
+        if type(block.exit) is Jump and block.exit.target is function:
+            block.exit.target = loop
+    function.params = [parameter(param, function) for param in body.params]
+    function.locals = [*function.locals, *body.params]
+    function.self_tail = False
+    op = Loop(loop, [Ref(param) for param in function.params], function.code, span=span)
+    value = temporary("result", function)
+    value.op = op
+    return Block([Let(value, op)], Result(Ref(value)))
+
+
+def parameter(old: Var, owner: Function) -> Var:
+    """A parameter in place of one that has become the variable of a loop."""
+    var = Var(old.name, owner)
+    var.defined, var.type = 1, NEVER
+    var.span = old.span
+    return var
 
 
 def jumps_to(block: Block, target: Any) -> bool:

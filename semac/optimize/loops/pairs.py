@@ -53,7 +53,7 @@ def binds_parts(op: Iteration, call: CallBuiltin) -> bool:
             if instr.var in parts:
                 block.instrs.remove(instr)
     op.target = SequencePattern([VarPattern(part) for part in parts], None, True)
-    op.how, op.sources, op.who = HOW[call.name], call.args, call.name
+    op.how, op.sources, op.who, op.place = HOW[call.name], call.args, call.name, call.span  # type: ignore[attr-defined]
     return True
 
 

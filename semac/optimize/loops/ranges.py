@@ -21,13 +21,15 @@ SIZES = {"length": LIST | VECTOR | STR, "count": LIST | VECTOR, "string-length":
 
 
 class Count(NamedTuple):
-    """test: the comparison of the counter (first) with the bound that ends the loop, or where stays lets it go on."""
+    """test: the comparison of the counter (first) with the bound that ends the loop, or where stays lets it go on.
+    span: where it stands."""
 
     counter: Var
     test: str
     stays: bool
     bound: Expr
     step: Expr
+    span: Any
 
 
 class Limits(NamedTuple):

@@ -70,6 +70,7 @@ def rewrite_while(block: Block, index: int, op: While, reads: Reads) -> None:
         fix(op.body, counter)
     before += [*prefix, *limits.before]
     loop = loop_of(op, counter, limits, more, step, is_read_later)
+    loop.place = count.span
     replace(block.instrs[index], loop)
     block.instrs[index:index] = before
 
@@ -145,7 +146,7 @@ def test_of(op: While) -> tuple[Count, list[Let], Block | None, Let] | None:
             return None
         if first is not test.op.args[0] and not second.type.only(INT_TYPE.tags):
             return None
-        return Count(counter, name, stays, second, step[1]), prefix, more, step[0]
+        return Count(counter, name, stays, second, step[1], test.op.span), prefix, more, step[0]
     return None
 
 

@@ -39,6 +39,7 @@ def summed(instr: Let) -> list[Let]:
         return [instr]
     item: Expr = Ref(op.target.var, atom(INT))  # type: ignore[attr-defined]
     total = Comprehension(op.target, op.how, op.sources, op.who, "sum", [], Block([], Result(item)), span=op.span)
+    total.place = op.place
     total.type = atom(INT)
     (init,) = op.inits
     if type(init) is Lit and init.value == 0:

@@ -19,7 +19,7 @@ from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.named import for_loop, rewrite_loops
 from semac.optimize.loops.shape import Shape, always_jumps, shape_of
 from semac.optimize.operators import replace
-from semac.types.lattice import LIST, NEVER, Type, list_of
+from semac.types.lattice import FLAT, LIST, NEVER, Type, list_of
 
 EMPTINESS = {"null?": False, "empty?": False, "pair?": True}  # tests → whether a round follows where they hold
 FIRST, REST = ("car", "first"), ("cdr", "rest")
@@ -51,7 +51,8 @@ def walked(body: Block, target: Any, params: list[Var], inits: list[Expr]) -> tu
     loop = for_loop(shape, body, params, values, walker, Move(Lit(List(), empty), type=empty))
     if loop is None:
         return None
-    loop.how, loop.sources = "walk" if leaves else "items", [values[walker]]
+    loop.how = "walk" if leaves and not values[walker].type.only(FLAT) else "items"
+    loop.sources = [values[walker]]
     loop.target = VarPattern(bound_to(heads, walker, tested.type.item, loop.body)) if heads else AnyPattern()
     return [], loop
 

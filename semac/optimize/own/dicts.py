@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sema_runtime.values.maps import PLAIN
 from semac.anf import nodes as anf
 from semac.anf.nodes import CallRuntime, Expr, Let, Lit, MakeMap, Op, Python, Ref
 from semac.ir.intrinsics import KEYWORD_GET
@@ -29,8 +28,7 @@ class Dicts(Representation):
     def fresh(self, op: Op) -> str:
         """ "Map" or "HashMap" of an operation that makes a map nobody else has; "" for others."""
         if type(op) is anf.MakeMap:
-            plain = all(type(key) is anf.Lit and type(key.value) in PLAIN for key in op.items[0::2])
-            return "Map" if plain else ""
+            return "Map"
         if type(op) is anf.CallBuiltin and op.name == "hashmap/new" and not op.args:
             return "HashMap"
         return ""
@@ -41,7 +39,7 @@ class Dicts(Representation):
             return self.each(op, {0: READ})
         if op.name in TESTS and count == 1:
             return self.each(op, {0: READ})
-        if op.name == "assoc" and count >= 3 and count % 2:
+        if (op.name == "assoc" and count >= 3 and count % 2) or (op.name == "dissoc" and count >= 2):
             uses = self.each(op, {0: CHANGE})
             return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
         return self.each(op, dict.fromkeys(lent_positions(op.name, count), LEND))
@@ -83,20 +81,20 @@ def own_maps(unit: Unit) -> None:
     Assumes types and escapes as inferred. Sound because a dict is changed only where liveness shows that its map is
     read nowhere else afterwards under the name it had before.
     """
-    if calls_any(unit, frozenset(("assoc",))):
+    if calls_any(unit, frozenset(("assoc", "dissoc"))):
         rewrite_groups(unit, Dicts(), DictRewriter)
 
 
 class DictRewriter(Rewriter):
     hint = "entries"
 
-    def key(self, key: Expr, span: Any, path: str = STORED) -> Expr:
-        """The key as a dict has it. path: of the function that says so of a key of unknown type."""
+    def key(self, key: Expr, span: Any, path: str = STORED, *more: str) -> Expr:
+        """The key as a dict has it. path: of the function that says so of a key of unknown type; more: for that."""
         if is_stored_key(key):
             return key
         var = Var("", None)
         var.hint, var.defined = "key", 1
-        op = CallRuntime(path, [key], span=span)
+        op = CallRuntime(path, [key, *map(Lit, more)], span=span)
         var.op, var.type = op, ANY
         self.out.append(Let(var, op))
         return Ref(var)
@@ -104,6 +102,7 @@ class DictRewriter(Rewriter):
     def make(self, instr: Let) -> None:
         op = instr.op
         if type(op) is MakeMap:
+            op.items[0::2] = [self.key(key, op.span, NEW_KEY, "") for key in op.items[0::2]]
             op.is_raw = True
         else:
             replace(instr, MakeMap([], True, span=op.span, type=op.type))
@@ -133,9 +132,14 @@ class DictRewriter(Rewriter):
         replace(instr, new)
 
     def changed(self, instr: Let) -> Ref:
-        """`(assoc m k v ...)` as `m[k] = v`."""
+        """`(assoc m k v ...)` as `m[k] = v`, `(dissoc m k)` as `m.pop(k, None)`."""
         op: Any = instr.op
         subject: Ref = op.args[0]
+        if op.name == "dissoc":
+            for key in op.args[1:]:
+                dropped = Python("drop_key", [subject, self.key(key, op.span)], span=op.span, type=atom(NIL))
+                self.out.append(Let(None, dropped))
+            return subject
         keys = [self.key(key, op.span, NEW_KEY) for key in op.args[1::2]]
         for key, value in zip(keys, op.args[2::2], strict=True):
             if self.form.is_held(value) and self.kind(value.var):

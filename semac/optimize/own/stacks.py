@@ -15,16 +15,19 @@ from semac.anf.walk import all_blocks, map_exit, map_operands, params_of
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
+from semac.optimize.own.analysis import Analysis
+from semac.optimize.own.char_stacks import is_join, text_groups
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
 from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
-from semac.types.lattice import BOOL, LIST, NEVER, NIL, Type, atom, list_of
+from semac.types.lattice import ANY, BOOL, LIST, NEVER, NIL, STR, Type, atom, list_of
 
 READERS = {
     "null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "car": "top", "first": "top",
     "cadr": "below_top", "caddr": "below_two", "length": "size", "count": "size",
 }  # fmt: skip
 KNOWN = {"list?": True, "nil?": False, "not": False}
+TEXTS = atom(STR)
 TAKES = {"last": "take_last", "top": "take_top"}
 RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leaves out
 
@@ -102,7 +105,17 @@ def is_list(var: Var) -> bool:
 
 
 class StackRewriter(Rewriter):
+    """text_groups: those of stacks of characters that only become texts; their items are texts from the start."""
+
     hint = "items"
+
+    def __init__(self, analysis: Analysis) -> None:
+        super().__init__(analysis)
+        self.text_groups = text_groups(analysis)
+        self.reversed: dict[Var, Ref] = {}  # such stacks, by the variable of the reversed list
+
+    def is_text(self, member: Any) -> bool:
+        return self.groups.known(member) in self.text_groups
 
     def make(self, instr: Let) -> None:
         op = instr.op
@@ -120,12 +133,41 @@ class StackRewriter(Rewriter):
             kind = "last" if op.filled else READERS[op.name]
             replace(instr, Python(kind, [op.args[0]], span=op.span, type=op.type))
 
+    def instruction(self, instr: Let) -> None:
+        op = instr.op
+        stack = self.reversed.get(op.args[0].var) if is_join(op) and type(op.args[0]) is Ref else None  # type: ignore[attr-defined]
+        if stack is not None:
+            replace(instr, Python("join", [stack, Lit("", TEXTS)], span=op.span, type=op.type))
+            self.out.append(instr)
+        else:
+            super().instruction(instr)
+
     def shown(self, instr: Let) -> bool:
         op = instr.op
-        if type(op) is not anf.CallBuiltin or op.name != "reverse" or len(op.args) != 1:
+        if type(op) is not anf.CallBuiltin or len(op.args) != 1:
+            return False
+        stack = op.args[0]
+        if type(stack) is Ref and self.is_text(stack.var):
+            if op.name == "reverse":
+                if instr.var is not None:
+                    self.reversed[instr.var] = stack
+                replace(instr, anf.Move(Lit(None, atom(NIL)), span=op.span, type=atom(NIL)))
+                instr.var = None
+            else:
+                turned = self.bind(Python("turned", [stack]), op.span)
+                replace(instr, Python("join", [turned, Lit("", TEXTS)], span=op.span, type=op.type))
+            return True
+        if op.name != "reverse":
             return False
         replace(instr, Python("stack_reversed", op.args, span=op.span, type=op.type))
         return True
+
+    def bind(self, op: Python, span: Any) -> Ref:
+        """A variable of any value for an operation that is put out."""
+        var = Var("", None)
+        var.hint, var.defined, var.op, var.type, op.span = "text", 1, op, ANY, span
+        self.out.append(Let(var, op))
+        return Ref(var)
 
     def took_top(self, subject: Ref) -> bool:
         """Whether the last reader of a stack read its top, which now drops it as well."""
@@ -147,6 +189,8 @@ class StackRewriter(Rewriter):
         changes = [Python("drop_last" if op.filled else "drop_top", [subject]) for _ in range(dropped)]
         if op.name == "cons":
             head = op.args[0]
+            if self.is_text(subject.var):
+                head = self.bind(Python("value", [head]), op.span)
             if self.form.is_held(head) and self.kind(head.var):
                 head = self.wrapped(head, op.span)
             changes = [Python("append", [subject, head])]

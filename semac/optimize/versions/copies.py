@@ -11,7 +11,18 @@ from semac.types.lattice import NEVER
 
 KEPT_OF_VAR = ("name", "is_global", "late", "early", "hint", "assigned", "defined", "captured", "escapes",
                "inner_define", "span")  # fmt: skip
-KEPT_OF_FUNCTION = ("anonymous", "body", "doc", "has_closures", "is_callback", "is_thunk", "place", "self_tail", "span")
+KEPT_OF_FUNCTION = (
+    "anonymous",
+    "body",
+    "doc",
+    "has_closures",
+    "is_callback",
+    "is_generator",
+    "is_thunk",
+    "place",
+    "self_tail",
+    "span",
+)
 
 
 class Copier:

@@ -18,18 +18,17 @@ from semac.anf.nodes import (
     Call,
     Fits,
     If,
-    Jump,
     Let,
-    Loop,
     Ref,
     Result,
 )
 from semac.anf.walk import all_blocks
 from semac.fingerprint import is_traced
-from semac.ir.nodes import Const, Function, NamedLet, Var
+from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import fits
 from semac.optimize.infer.flow import infer
+from semac.optimize.loops.named import own_loop
 from semac.optimize.versions.closed import make_closed_copies
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, definitions, hot_functions
@@ -42,7 +41,6 @@ from semac.optimize.versions.private import (
     take_back,
     temporary,
 )
-from semac.types.lattice import NEVER
 
 ROUNDS = 6  # of inference, before no call but those of the entries goes to a copy
 
@@ -97,7 +95,7 @@ def add_entry(version: Version) -> None:
     """The public function tests its arguments, and calls the copy or runs its body."""
     public = version.public
     span = version.definition.closure.span
-    general = as_loop(version) if public.self_tail else public.code
+    general = own_loop(public, span) if public.self_tail else public.code
     tested = [(param, kind) for param, kind in zip(public.params, version.kinds, strict=True) if kind]
     test = Fits([Ref(param) for param, _ in tested], [kind for _, kind in tested], span=span)
     call = Call(Ref(version.var), [Ref(param) for param in public.params], True, True, span=span)
@@ -105,33 +103,6 @@ def add_entry(version: Version) -> None:
     choice = If(Ref(passed), Block([Let(called, call)], Result(Ref(called))), general, span=span)
     value = temporary(choice, public)
     public.code = Block([Let(passed, test), Let(value, choice)], Result(Ref(value)))
-
-
-def as_loop(version: Version) -> Block:
-    """The body of a function that jumps to its own start, as a loop inside: the test stays outside of it."""
-    public = version.public
-    span = version.definition.closure.span
-    body = Function(public.name, public)
-    body.params = public.params
-    name = Var(public.name, public)
-    loop = NamedLet(name, body, [Const(None) for _ in body.params], True, True, public, span=span)
-    for block in all_blocks(public.code, into_functions=False):
-        if type(block.exit) is Jump and block.exit.target is public:
-            block.exit.target = loop
-    public.params = [parameter(param, public) for param in body.params]
-    public.locals = [*public.locals, *body.params]
-    public.self_tail = False
-    op = Loop(loop, [Ref(param) for param in public.params], public.code, span=span)
-    value = temporary(op, public)
-    return Block([Let(value, op)], Result(Ref(value)))
-
-
-def parameter(old: Var, owner: Function) -> Var:
-    """A parameter in place of one that has become the variable of a loop."""
-    var = Var(old.name, owner)
-    var.defined, var.type = 1, NEVER
-    var.span = old.span
-    return var
 
 
 # Calls

@@ -20,7 +20,8 @@ from sema_runtime.box.agent.recording import Differs, Recording, Replies
 from sema_runtime.box.agent.run import Asking, run
 from sema_runtime.box.agent.shapes import Schema, misfits, shape
 from sema_runtime.box.agent.trace import Trace
-from sema_runtime.box.codec import Encoder, for_python
+from sema_runtime.box.codec import for_python
+from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.pool import Pool
 from sema_runtime.box.signatures import words
@@ -169,4 +170,4 @@ def again(agent: ProgramAgent, source: str, recording: Recording, pool: Pool) ->
 
 def plain(value: Any) -> Any:
     """Data as Python has it: lists, dicts with texts for keywords."""
-    return for_python(Encoder().encode(value))
+    return for_python(HostEncoder().encode(value))

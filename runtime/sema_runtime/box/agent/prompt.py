@@ -62,11 +62,12 @@ def described_input(value: Any) -> str:
 
 def sema_text(value: Any) -> str:
     """A value as programs read it: the keys of rows are keywords."""
-    from sema_runtime.box.codec import Encoder, TooLarge, decoded
+    from sema_runtime.box.codec import TooLarge, decoded
+    from sema_runtime.box.host_values import HostEncoder
     from sema_runtime.values.printer import to_text
 
     try:
-        return to_text(decoded(Encoder(10_000).encode(value)))
+        return to_text(decoded(HostEncoder(10_000).encode(value)))
     except TooLarge:
         return "a value of more than 10,000 parts"
 

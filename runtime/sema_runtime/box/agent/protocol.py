@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from sema_runtime.box.agent.definition import PROGRAM_TOOL, TOOL
 from sema_runtime.box.outcome import Outcome
@@ -13,6 +14,7 @@ THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S)
 QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u200b": None, "\ufeff": None, "\u2060": None})
 LANGUAGES = ("sema", "lisp", "clojure", "clj", "scheme", "")
 MOST_PRINTED, MOST_VALUE = 2_000, 500
+MOST_DEFINED = 12  # names
 CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
 BAD_RETURN = "return_validation_failed"
 KEPT = "Its definitions were kept; return the answer in the form that is asked for."
@@ -70,19 +72,31 @@ def feedback(outcome: Outcome, left: int) -> str:
     """What the model is told after a program. left: how many more it may write."""
     lines = []
     if outcome.prints:
-        lines += ["Printed:", fenced("\n".join(outcome.prints), MOST_PRINTED)]
+        lines += ["Printed:", fenced("\n".join(outcome.prints), MOST_PRINTED, "print a part to see more")]
     if outcome.status == "error":
         place = f" at line {outcome.line}, column {outcome.column}" if outcome.line else ""
         lines.append(f"The program failed{place}: {outcome.message} ({outcome.reason}).")
+        if outcome.excerpt:
+            lines.append(outcome.excerpt)
         if outcome.hint:
             lines.append(f"Hint: {outcome.hint}.")
         lines.append(KEPT if outcome.reason == BAD_RETURN else "Nothing that it defined was kept.")
     elif outcome.text is not None and not outcome.prints:
-        lines += ["Value:", fenced(outcome.text, MOST_VALUE)]
-    elif not outcome.prints:
-        lines.append("It printed nothing, and its value is nil. Definitions were kept.")
+        lines += ["Value, kept as *1:", fenced(outcome.text, MOST_VALUE, "*1 has all of it: print a part to see more")]
+    elif not outcome.prints and not outcome.defined:
+        lines.append("It printed nothing, and its value is nil.")
+    lines += [f"Warning, {text}" for text in outcome.warnings]
+    if outcome.defined:
+        lines.append(f"Defined: {definitions(outcome.defined)}.")
     lines.append(turn_line(left))
     return "\n".join(lines)
+
+
+def definitions(defined: Mapping[str, str]) -> str:
+    """Names with what they hold, in a few words."""
+    shown = [f"{name} ({text})" for name, text in list(defined.items())[:MOST_DEFINED]]
+    more = len(defined) - len(shown)
+    return ", ".join([*shown, f"and {more} more"] if more > 0 else shown).replace("</output", "<\\/output")
 
 
 def correction(problem: NoProgram, left: int) -> str:
@@ -95,7 +109,7 @@ def turn_line(left: int) -> str:
     return f"{left} programs left." + (" Prepare to return." if left == 2 else "")
 
 
-def fenced(text: str, most: int) -> str:
-    """Output of a program, marked as such: nothing in it speaks for anybody else."""
-    shown = text if len(text) <= most else f"{text[:most]}\n... ({len(text)} characters; print a part to see more)"
+def fenced(text: str, most: int, instead: str) -> str:
+    """Output of a program, marked as such: nothing in it speaks for anybody else. instead: how to see the rest."""
+    shown = text if len(text) <= most else f"{text[:most]}\n... ({len(text)} characters; {instead})"
     return "<output>\n" + shown.replace("</output", "<\\/output") + "\n</output>"

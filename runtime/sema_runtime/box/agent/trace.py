@@ -14,7 +14,8 @@ import time
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
-from sema_runtime.box.codec import Encoder, TooLarge
+from sema_runtime.box.codec import TooLarge
+from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.support.private_files import owned
 
 if TYPE_CHECKING:
@@ -183,6 +184,6 @@ NO_TRACE = RunTrace(None, "", "")
 def encoded(value: Any) -> Any:
     """A value as it crosses into the box; a text in the place of one that is too large to."""
     try:
-        return Encoder().encode(value)
+        return HostEncoder().encode(value)
     except TooLarge as problem:
         return {"x": problem.message}

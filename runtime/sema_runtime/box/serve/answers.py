@@ -40,15 +40,16 @@ def words(outcome: Outcome, cap: int) -> str:
     """An outcome as text: what was printed, then the value or the error."""
     if outcome.status == "error":
         place = f" at {outcome.line}:{outcome.column}" if outcome.line else ""
-        ending = f"{outcome.reason}{place}: {outcome.message}" + (f"\nhint: {outcome.hint}" if outcome.hint else "")
+        hint = f"hint: {outcome.hint}" if outcome.hint else None
+        ending = "\n".join(filter(None, (f"{outcome.reason}{place}: {outcome.message}", outcome.excerpt, hint)))
     else:
         ending = ("failed: " if outcome.status == "fail" else "") + (outcome.text or "nil")
         if size(ending) > cap:
             ending = f"(the value takes {size(ending)} bytes, more than {cap}: return a part or a summary)"
-    prints = "\n".join(outcome.prints)
+    prints = "\n".join([*outcome.prints, *(f"warning: {text}" for text in outcome.warnings)])
     if size(prints) + size(ending) > cap:
         prints = f"({len(outcome.prints)} prints take {size(prints)} bytes, more than there is room for: print less)"
-    return f"{prints}\n{ending}" if outcome.prints else ending
+    return f"{prints}\n{ending}" if prints else ending
 
 
 def structured(outcome: Outcome) -> dict[str, Any]:

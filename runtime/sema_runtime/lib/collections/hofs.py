@@ -26,10 +26,10 @@ INTS = {int}
     "map",
     "mapcar",
     type=(
-        "now (a -> b), seq a|array a -> list b fresh",
-        "now (a, b -> c), seq a|array a, seq b|array b -> list c fresh",
-        "now (a, b, c -> d), seq a|array a, seq b|array b, seq c|array c -> list d fresh",
-        "now fn, keep seq|array, keep seq|array... -> list fresh",
+        "now (a -> b), seq a|array a -> flat b fresh",
+        "now (a, b -> c), seq a|array a, seq b|array b -> flat c fresh",
+        "now (a, b, c -> d), seq a|array a, seq b|array b, seq c|array c -> flat d fresh",
+        "now fn, keep seq|array, keep seq|array... -> flat fresh",
     ),
 )
 def map_(function: Any, collection: Any, *more: Any) -> List:
@@ -53,7 +53,7 @@ def map_(function: Any, collection: Any, *more: Any) -> List:
     return List([function(item) for item in items])
 
 
-@builtin("map-indexed", type="now (int, a -> b), seq a|array a -> list b fresh")
+@builtin("map-indexed", type="now (int, a -> b), seq a|array a -> flat b fresh")
 def map_indexed(function: Any, collection: Any) -> List:
     """Returns the list of the results of calling function with the index and value of each element.
 
@@ -74,7 +74,7 @@ def for_each(function: Any, collection: Any) -> None:
         function(item)
 
 
-@builtin("filter", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("filter", type="now (a -> any), seq a|array a -> flat a fresh")
 def filter_(predicate: Any, collection: Any) -> List:
     """Keeps the elements of a list or vector for which predicate holds.
 
@@ -87,7 +87,7 @@ def filter_(predicate: Any, collection: Any) -> List:
     return List([item for item in items if (verdict := predicate(item)) is not None and verdict is not False])
 
 
-@builtin("list/reject", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("list/reject", type="now (a -> any), seq a|array a -> flat a fresh")
 def list_reject(predicate: Any, collection: Any) -> List:
     """Removes the elements for which predicate holds.
 
@@ -97,7 +97,7 @@ def list_reject(predicate: Any, collection: Any) -> List:
     return List([item for item in items if (verdict := predicate(item)) is None or verdict is False])
 
 
-@builtin("partition", type="now (a -> any), seq a|array a -> list list a fresh")
+@builtin("partition", type="now (a -> any), seq a|array a -> flat flat a fresh")
 def partition(predicate: Any, collection: Any) -> List:
     """Splits a list by a predicate into the elements for which it holds and the others. For equal parts see list/chunk.
 
@@ -260,7 +260,7 @@ def _prefix_length(predicate: Any, items: Any) -> int:
     return len(items)
 
 
-@builtin("take-while", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("take-while", type="now (a -> any), seq a|array a -> flat a fresh")
 def take_while(predicate: Any, collection: Any) -> List:
     """Takes elements from the start as long as predicate holds.
 
@@ -270,7 +270,7 @@ def take_while(predicate: Any, collection: Any) -> List:
     return List(items[: _prefix_length(predicate, items)])
 
 
-@builtin("drop-while", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("drop-while", type="now (a -> any), seq a|array a -> flat a fresh")
 def drop_while(predicate: Any, collection: Any) -> List:
     """Drops elements from the start as long as predicate holds and returns the list of the others.
 
@@ -280,7 +280,7 @@ def drop_while(predicate: Any, collection: Any) -> List:
     return List(items[_prefix_length(predicate, items) :])
 
 
-@builtin("list/take-while", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("list/take-while", type="now (a -> any), seq a|array a -> flat a fresh")
 def list_take_while(predicate: Any, collection: Any) -> List:
     """Takes elements from the start as long as predicate holds.
 
@@ -290,7 +290,7 @@ def list_take_while(predicate: Any, collection: Any) -> List:
     return List(items[: _prefix_length(predicate, items)])
 
 
-@builtin("list/drop-while", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("list/drop-while", type="now (a -> any), seq a|array a -> flat a fresh")
 def list_drop_while(predicate: Any, collection: Any) -> List:
     """Drops elements from the start as long as predicate holds and returns the list of the others.
 
@@ -300,7 +300,7 @@ def list_drop_while(predicate: Any, collection: Any) -> List:
     return List(items[_prefix_length(predicate, items) :])
 
 
-@builtin("flat-map", "mapcat", type="now (a -> seq b|b), seq a|array a -> list b fresh")
+@builtin("flat-map", "mapcat", type="now (a -> seq b|b), seq a|array a -> flat b fresh")
 def flat_map(function: Any, collection: Any) -> List:
     """Calls function with each element and joins the lists and vectors it returns into one list.
 
@@ -319,7 +319,7 @@ def spread(result: Any) -> Any:
     return result if isinstance(result, List | tuple | list) else (result,)
 
 
-@builtin("list/times", type="int, now (int -> a) -> list a fresh")
+@builtin("list/times", type="int, now (int -> a) -> flat a fresh")
 def list_times(count: Any, function: Any) -> List:
     """Returns the list of the results of calling function with 0, 1, ... count - 1.
 
@@ -331,7 +331,7 @@ def list_times(count: Any, function: Any) -> List:
     return List([function(index) for index in range(count)])
 
 
-@builtin("list/group-by", type="now (a -> b), seq a|array a -> map b list a fresh")
+@builtin("list/group-by", type="now (a -> b), seq a|array a -> map b flat a fresh")
 def list_group_by(function: Any, collection: Any) -> Map:
     """Groups the elements of a list by the result of function: returns a map from each result to the list of its
     elements.

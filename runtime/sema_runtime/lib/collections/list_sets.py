@@ -36,7 +36,7 @@ def list_index_of(collection: Any, value: Any) -> int | None:
     return index if index >= 0 else None
 
 
-@builtin("list/unique", type="seq a|array a -> list a fresh", pure=True)
+@builtin("list/unique", type="seq a|array a -> flat a fresh", pure=True)
 def list_unique(collection: Any) -> List:
     """Removes duplicates: returns the first occurrence of each element, in order.
 
@@ -45,7 +45,7 @@ def list_unique(collection: Any) -> List:
     return List(list(map(program_key, distinct(elements(collection, "list/unique"), dict.fromkeys))))
 
 
-@builtin("list/dedupe", type="seq a|array a -> list a fresh", pure=True)
+@builtin("list/dedupe", type="seq a|array a -> flat a fresh", pure=True)
 def list_dedupe(collection: Any) -> List:
     """Removes each element that equals the one before it.
 
@@ -74,7 +74,7 @@ def frequencies(collection: Any) -> Map:
     return Map(counted(elements(collection, "frequencies")))
 
 
-@builtin("list/duplicates", type="seq a|array a -> list a fresh", pure=True)
+@builtin("list/duplicates", type="seq a|array a -> flat a fresh", pure=True)
 def list_duplicates(collection: Any) -> List:
     """The duplicates in a list: the values that occur more than once, each once, in order of size.
 
@@ -100,7 +100,7 @@ def list_mode(collection: Any) -> Any:
     return modes[0] if len(modes) == 1 else List(modes)
 
 
-@builtin("list/diff", type="seq a|array a, seq|array -> list a fresh", pure=True)
+@builtin("list/diff", type="seq a|array a, seq|array -> flat a fresh", pure=True)
 def list_diff(collection: Any, other: Any) -> List:
     """The difference of two lists: the elements of the first that don't occur in other.
 
@@ -111,7 +111,7 @@ def list_diff(collection: Any, other: Any) -> List:
     return List([item for item in items if stored(item) not in known])
 
 
-@builtin("list/intersect", type="seq a|array a, seq|array -> list a fresh", pure=True)
+@builtin("list/intersect", type="seq a|array a, seq|array -> flat a fresh", pure=True)
 def list_intersect(collection: Any, other: Any) -> List:
     """The intersection of two lists: the elements of the first that occur in other too.
 
@@ -122,7 +122,7 @@ def list_intersect(collection: Any, other: Any) -> List:
     return List([item for item in items if stored(item) in known])
 
 
-@builtin("list/pluck", "pluck", type="any, seq (dict any a|b)|array (dict any a|b) -> list (a|nil) fresh", pure=True)
+@builtin("list/pluck", "pluck", type="any, seq (dict any a|b)|array (dict any a|b) -> flat (a|nil) fresh", pure=True)
 def list_pluck(key: Any, collection: Any) -> List:
     """The value under key of each map of a list; nil where a map lacks the key or an element isn't a map.
 
@@ -136,7 +136,7 @@ def _plucked(item: Any, key: Any) -> Any:
     return Map.of(item.items()).lookup(key) if isinstance(item, dict) else None
 
 
-@builtin("list/shuffle", type="seq a|array a -> list a fresh", total=True)
+@builtin("list/shuffle", type="seq a|array a -> flat a fresh", total=True)
 def list_shuffle(collection: Any) -> List:
     """The elements of a list or vector in random order.
 

@@ -24,7 +24,7 @@ def _count(value: Any, function: str) -> int:
     return size(value, function)
 
 
-@builtin("take", type="int, seq a|array a -> list a fresh", pure=True)
+@builtin("take", type="int, seq a|array a -> flat a fresh", pure=True)
 def take(count: Any, collection: Any) -> List:
     """Takes the first count elements of a list or vector, or all when there are fewer.
 
@@ -37,7 +37,7 @@ def take(count: Any, collection: Any) -> List:
     return List(items[:count])
 
 
-@builtin("drop", type="int, seq a|array a -> list a fresh", pure=True)
+@builtin("drop", type="int, seq a|array a -> flat a fresh", pure=True)
 def drop(count: Any, collection: Any) -> List:
     """Drops the first count elements of a list or vector and returns the list of the others.
 
@@ -50,7 +50,7 @@ def drop(count: Any, collection: Any) -> List:
     return List(items[count:])
 
 
-@builtin("list/take-last", type="int, seq a|array a -> list a fresh", pure=True)
+@builtin("list/take-last", type="int, seq a|array a -> flat a fresh", pure=True)
 def list_take_last(count: Any, collection: Any) -> List:
     """Takes the last count elements of a list or vector, or all when there are fewer.
 
@@ -61,7 +61,7 @@ def list_take_last(count: Any, collection: Any) -> List:
     return List(items[max(0, len(items) - count) :])
 
 
-@builtin("list/drop-last", type="int, seq a|array a -> list a fresh", pure=True)
+@builtin("list/drop-last", type="int, seq a|array a -> flat a fresh", pure=True)
 def list_drop_last(count: Any, collection: Any) -> List:
     """Drops the last count elements and returns the list of the others.
 
@@ -72,7 +72,7 @@ def list_drop_last(count: Any, collection: Any) -> List:
     return List(items[: max(0, len(items) - count)])
 
 
-@builtin("list/split-at", type="seq a|array a, int -> list list a fresh", pure=True)
+@builtin("list/split-at", type="seq a|array a, int -> flat flat a fresh", pure=True)
 def list_split_at(collection: Any, index: Any) -> List:
     """Splits a list or vector into its first index elements and the others.
 
@@ -83,7 +83,7 @@ def list_split_at(collection: Any, index: Any) -> List:
     return List((List(items[:index]), List(items[index:])))
 
 
-@builtin("list/chunk", type="int, seq a|array a -> list list a fresh", pure=True)
+@builtin("list/chunk", type="int, seq a|array a -> flat flat a fresh", pure=True)
 def list_chunk(count: Any, collection: Any) -> List:
     """Splits a list or vector into lists of count elements each; the last may have fewer.
 
@@ -96,7 +96,7 @@ def list_chunk(count: Any, collection: Any) -> List:
     return List([List(items[start : start + count]) for start in range(0, len(items), count)])
 
 
-@builtin("list/sliding", type="seq a|array a, int, int? -> list list a fresh", pure=True)
+@builtin("list/sliding", type="seq a|array a, int, int? -> flat flat a fresh", pure=True)
 def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
     """Lists of width neighbouring elements, each starting step (default 1) elements after the one before.
 
@@ -113,7 +113,7 @@ def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
     return List([List(items[start : start + width]) for start in range(0, len(items) - width + 1, step)])
 
 
-@builtin("list/page", type="seq a|array a, int, int -> list a fresh", pure=True)
+@builtin("list/page", type="seq a|array a, int, int -> flat a fresh", pure=True)
 def list_page(collection: Any, page: Any, per_page: Any) -> List:
     """One page of a list, counted from 1, of per-page elements each.
 
@@ -127,7 +127,7 @@ def list_page(collection: Any, page: Any, per_page: Any) -> List:
     return List(items[(page - 1) * count : page * count])
 
 
-@builtin("list/pad", type="seq a|array a, int, keep b -> list (a|b) fresh", pure=True)
+@builtin("list/pad", type="seq a|array a, int, keep b -> flat (a|b) fresh", pure=True)
 def list_pad(collection: Any, length: Any, value: Any) -> List:
     """Appends value to a list until it has a length.
 
@@ -151,7 +151,7 @@ def list_nth_or(collection: Any, index: Any, default: Any) -> Any:
     return items[index] if index < len(items) else default
 
 
-@builtin("flatten", type="seq (seq a|b)|array (seq a|b) -> list (a|b) fresh", pure=True, total=True)
+@builtin("flatten", type="seq (seq a|b)|array (seq a|b) -> flat (a|b) fresh", pure=True, total=True)
 def flatten(collection: Any) -> List:
     """Flattens a list by one level: the elements of inner lists and vectors take their place.
 
@@ -166,7 +166,7 @@ def flatten(collection: Any) -> List:
     return List(joined)
 
 
-@builtin("flatten-deep", type="keep any -> list fresh", pure=True, total=True)
+@builtin("flatten-deep", type="keep any -> flat fresh", pure=True, total=True)
 def flatten_deep(value: Any) -> List:
     """Flattens a list completely: returns the elements of all lists and vectors inside it, at any depth.
 
@@ -185,7 +185,7 @@ def flatten_deep(value: Any) -> List:
     return List(flat)
 
 
-@builtin("zip", type="seq a|array a, seq a|array a, seq a|array a... -> list list a fresh", pure=True, total=True)
+@builtin("zip", type="seq a|array a, seq a|array a, seq a|array a... -> flat flat a fresh", pure=True, total=True)
 def zip_(first: Any, second: Any, *more: Any) -> List:
     """Combines lists element by element: returns lists of the first, second, ... elements, up to the end of the
     shortest.
@@ -198,7 +198,7 @@ def zip_(first: Any, second: Any, *more: Any) -> List:
 
 
 @builtin(
-    "list/interleave", type="seq a|array a, seq a|array a, seq a|array a... -> list a fresh", pure=True, total=True
+    "list/interleave", type="seq a|array a, seq a|array a, seq a|array a... -> flat a fresh", pure=True, total=True
 )
 def list_interleave(first: Any, second: Any, *more: Any) -> List:
     """The first elements of all the collections, then the second ones, ..., up to the end of the shortest.
@@ -210,7 +210,7 @@ def list_interleave(first: Any, second: Any, *more: Any) -> List:
     return List(list(chain.from_iterable(zip(*rows, strict=False))))
 
 
-@builtin("interpose", type="keep a, seq b|array b -> list (a|b) fresh", pure=True, total=True)
+@builtin("interpose", type="keep a, seq b|array b -> flat (a|b) fresh", pure=True, total=True)
 def interpose(separator: Any, collection: Any) -> List:
     """The elements of a list with separator between them.
 
@@ -222,7 +222,7 @@ def interpose(separator: Any, collection: Any) -> List:
     return List(spread)
 
 
-@builtin("enumerate", type="seq a|array a -> list list (int|a) fresh", pure=True, total=True)
+@builtin("enumerate", type="seq a|array a -> flat flat (int|a) fresh", pure=True, total=True)
 def enumerate_(collection: Any) -> List:
     """Pairs each element of a list or vector with its index.
 
@@ -231,7 +231,7 @@ def enumerate_(collection: Any) -> List:
     return List(list(map(List, enumerate(elements(collection, "enumerate")))))
 
 
-@builtin("list/cross-join", type="seq a|array a, seq b|array b -> list list (a|b) fresh", pure=True, total=True)
+@builtin("list/cross-join", type="seq a|array a, seq b|array b -> flat flat (a|b) fresh", pure=True, total=True)
 def list_cross_join(first: Any, second: Any) -> List:
     """Combines each element of first with each of second.
 

@@ -24,7 +24,7 @@ REST = "rest: argument 1 must be a list or vector"
 APPEND = "append: every argument must be a list or vector"
 
 
-@builtin("list", type="keep a... -> list a fresh", pure=True, total=True)
+@builtin("list", type="keep a... -> flat a fresh", pure=True, total=True)
 def list_(*values: Any) -> List:
     """A list of the arguments.
 
@@ -343,7 +343,7 @@ def length(collection: Any) -> int:
     )
 
 
-@builtin("append", type="seq a... -> list a fresh", pure=True, total=True)
+@builtin("append", type="seq a... -> flat a fresh", pure=True, total=True)
 def append(*collections: Any) -> List:
     """Concatenates lists and vectors into one list.
 
@@ -372,7 +372,7 @@ def spliced(*parts: Any) -> List:
     return List(joined)
 
 
-@builtin("reverse", type="list a|vector b -> list a|vector b fresh", pure=True, total=True)
+@builtin("reverse", type="list a|vector b -> flat a|vector b fresh", pure=True, total=True)
 def reverse(collection: Any) -> Any:
     """The elements of a list or vector in reverse order; of a vector, a vector.
 
@@ -384,7 +384,7 @@ def reverse(collection: Any) -> Any:
     return items[::-1] if type(items) is tuple else List(items[::-1])
 
 
-@builtin("range", type="int, int?, int? -> list int fresh", pure=True)
+@builtin("range", type="int, int?, int? -> flat int fresh", pure=True)
 def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
     """A list of the integers from start (default 0) up to, not including, end, by step (default 1).
 
@@ -401,7 +401,7 @@ def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
     return List(range(start, end, step))
 
 
-@builtin("iota", type="int, int?, int? -> list int", pure=True)
+@builtin("iota", type="int, int?, int? -> flat int", pure=True)
 def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
     """A list of count integers from start (default 0), each step (default 1) more than the one before.
 
@@ -417,7 +417,7 @@ def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
     return List(range(start, start + count * step, step)) if count > 0 else EMPTY
 
 
-@builtin("list/repeat", type="int, keep a -> list a fresh", pure=True)
+@builtin("list/repeat", type="int, keep a -> flat a fresh", pure=True)
 def list_repeat(count: Any, value: Any) -> List:
     """A list that holds value count times.
 
@@ -426,7 +426,7 @@ def list_repeat(count: Any, value: Any) -> List:
     return List([value] * size(count, "list/repeat"))
 
 
-@builtin("make-list", type="int, keep a -> list a fresh", pure=True)
+@builtin("make-list", type="int, keep a -> flat a fresh", pure=True)
 def make_list(count: Any, value: Any) -> List:
     """A list that holds value count times.
 
@@ -435,7 +435,7 @@ def make_list(count: Any, value: Any) -> List:
     return List([value] * size(count, "list/repeat"))
 
 
-@builtin("member", type="any, seq a|array a -> list a|bool fresh", pure=True)
+@builtin("member", type="any, seq a|array a -> flat a|bool fresh", pure=True)
 def member(value: Any, collection: Any) -> Any:
     """The part of a list from the first element that equals value on; #f when none does.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("map/entries", type="dict a b -> list list (a|b) fresh", pure=True, total=True)
+@builtin("map/entries", type="dict a b -> flat flat (a|b) fresh", pure=True, total=True)
 def map_entries(collection: Any) -> List:
     """The entries of a map: lists of key and value, in the order of the keys.
 
@@ -145,13 +145,38 @@ def map_update(collection: Any, key: Any, function: Any) -> Map:
     (map/update {:n 1} :n (fn (n) (+ n 1))) => {:n 2}
     (map/update {} :n (fn (n) (+ (or n 0) 1))) => {:n 1}
     """
+    collection = updated_map(collection, key)
+    if not callable(function):
+        not_callable(function)
+    return collection.assoc(key, function(collection.lookup(key)))  # type: ignore[no-any-return]
+
+
+def updated_map(collection: Any, key: Any) -> Map:
+    """The map of which `map/update` replaces the value under key; raises for what is no map, and for a mutable key."""
     if type(collection) is not Map:
         collection = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
     if type(key) not in ATOMIC:
         check_key(key, "map/update")
-    if not callable(function):
-        not_callable(function)
-    return collection.assoc(key, function(collection.lookup(key)))  # type: ignore[no-any-return]
+    return collection  # type: ignore[no-any-return]
+
+
+def level_of(value: Any, key: Any, name: str) -> Map:
+    """The map at one level of the path of `update-in` or `assoc-in`, whose value under key is replaced: an empty one
+    for what is no map. Raises for a mutable key."""
+    if type(key) not in ATOMIC:
+        check_key(key, name)
+    if type(value) is Map:
+        return value
+    return mapping(value) if isinstance(value, (Map, dict)) else Map()
+
+
+def held_at(value: Any, key: Any) -> Any:
+    """What `get-in` finds under one key of its path; nil in what is no map."""
+    if type(value) is Map:
+        return value.d.get(key) if type(key) in ATOMIC else value.lookup(key)
+    if isinstance(value, Map):
+        return value.lookup(key)
+    return foreign_lookup(value, key, None) if isinstance(value, Mapping) else None
 
 
 def _path(value: Any, function: str) -> Sequence[Any]:

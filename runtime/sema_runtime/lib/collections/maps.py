@@ -174,7 +174,7 @@ def merge(*maps: Any) -> Map:
     return merged
 
 
-@builtin("keys", type="dict a b -> list a", pure=True, total=True)
+@builtin("keys", type="dict a b -> flat a", pure=True, total=True)
 def keys(collection: Any) -> List:
     """The keys of a map as a list, sorted.
 
@@ -185,7 +185,7 @@ def keys(collection: Any) -> List:
     return List(collection.sorted_keys())
 
 
-@builtin("vals", type="dict a b -> list b fresh", pure=True, total=True)
+@builtin("vals", type="dict a b -> flat b fresh", pure=True, total=True)
 def vals(collection: Any) -> List:
     """The values of a map as a list, in the order of their keys.
 
@@ -271,7 +271,7 @@ def hashmap_is_contains(collection: Any, key: Any) -> bool:
     return _hashmap(collection, "hashmap/contains?").has(key)
 
 
-@builtin("hashmap/keys", type="hashmap a b -> list a", pure=True, total=True)
+@builtin("hashmap/keys", type="hashmap a b -> flat a", pure=True, total=True)
 def hashmap_keys(collection: Any) -> List:
     """The keys of a hashmap.
 

@@ -21,7 +21,7 @@ ASCENDING = frozenset(("<", "<=", "-"))
 DESCENDING = frozenset((">", ">="))
 
 
-@builtin("sort", type=("seq a|array a -> list a fresh", "seq a|array a, now (a, a -> any) -> list a fresh"))
+@builtin("sort", type=("seq a|array a -> flat a fresh", "seq a|array a, now (a, a -> any) -> flat a fresh"))
 def sort(collection: Any, comparator: Any = MISSING) -> List:
     """Sorts a list or vector. Without a comparator the elements must be of one type. A comparator takes two elements:
     #t or a number of at most 0 says that they are in order, #f or a positive number that they are not.
@@ -43,7 +43,7 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
     return List(_merged(list(items), comparator))
 
 
-@builtin("sort-by", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("sort-by", type="now (a -> any), seq a|array a -> flat a fresh")
 def sort_by(function: Any, collection: Any) -> List:
     """Sorts a list or vector by a key, the result of calling function with each element. Keys may be of any types;
     elements with equal keys keep their order.

@@ -31,7 +31,7 @@ def list_to_vector(collection: Any) -> tuple[Any, ...]:
     type_error("list", collection, "list->vector: argument 1 must be a list")
 
 
-@builtin("vector->list", type="vector a -> list a fresh", pure=True, total=True)
+@builtin("vector->list", type="vector a -> flat a fresh", pure=True, total=True)
 def vector_to_list(collection: Any) -> List:
     """Converts a vector to a list.
 

@@ -63,7 +63,7 @@ def _place(text: str, record: int) -> str:
     return f"line: {before.count(chr(10)) + 1}, byte: {len(before.encode())}"
 
 
-@builtin("csv/parse", type="str -> list (list str) fresh", pure=True)
+@builtin("csv/parse", type="str -> flat (flat str) fresh", pure=True)
 def csv_parse(text: Any) -> List:
     """Parses the text of a CSV file and returns the list of its rows, which are lists of strings.
 
@@ -73,7 +73,7 @@ def csv_parse(text: Any) -> List:
     return List(list(map(List, _rows("csv/parse", text))))
 
 
-@builtin("csv/parse-maps", type="str -> list (map keyword str) fresh", pure=True)
+@builtin("csv/parse-maps", type="str -> flat (map keyword str) fresh", pure=True)
 def csv_parse_maps(text: Any) -> List:
     """Parses the text of a CSV file and returns the list of its rows as maps; the first row holds the keys, which
     become keywords.

@@ -44,7 +44,7 @@ def html_text(html: Any) -> str:
     return _text(document.root)
 
 
-@builtin("html/select", type="str, str -> list str fresh")
+@builtin("html/select", type="str, str -> flat str fresh")
 def html_select(html: Any, selector: Any) -> List:
     """The elements that a CSS selector matches, in the order of the document, each as HTML.
 
@@ -53,7 +53,7 @@ def html_select(html: Any, selector: Any) -> List:
     return _of_each("html/select", html, selector, lambda element: element.html or "")
 
 
-@builtin("html/select-text", type="str, str -> list str fresh")
+@builtin("html/select-text", type="str, str -> flat str fresh")
 def html_select_text(html: Any, selector: Any) -> List:
     """The texts of the elements that a CSS selector matches; white space becomes single spaces.
 

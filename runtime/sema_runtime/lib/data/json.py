@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("json/decode", type="str -> map keyword any|list any|str|int|float|bool|nil fresh", pure=True)
+@builtin("json/decode", type="str -> map keyword any|flat any|str|int|float|bool|nil fresh", pure=True)
 def json_decode(text: Any) -> Any:
     """Parses a JSON text. Objects become maps with keyword keys, arrays lists, null and floats out of range nil.
 

@@ -62,7 +62,7 @@ def kv_open(store: Any, path: Any) -> str:
     return name
 
 
-@builtin("kv/get", type="str, str -> map keyword any|list any|str|int|float|bool|nil fresh")
+@builtin("kv/get", type="str, str -> map keyword any|flat any|str|int|float|bool|nil fresh")
 def kv_get(store: Any, key: Any) -> Any:
     """The value of a key in a key-value store; nil when the key is missing. Maps come back with keyword keys.
 
@@ -127,7 +127,7 @@ def kv_delete(store: Any, key: Any) -> bool:
     return opened.lane.run(lambda work: opened.change("kv/delete", name, None, work.check))
 
 
-@builtin("kv/keys", type="str -> list str fresh")
+@builtin("kv/keys", type="str -> flat str fresh")
 def kv_keys(store: Any) -> List:
     """The keys of a key-value store, sorted.
 

@@ -30,7 +30,7 @@ def markdown_to_html(markdown: Any) -> str:
     return html
 
 
-@builtin("markdown/headings", type="str -> list (map keyword (int|str)) fresh")
+@builtin("markdown/headings", type="str -> flat (map keyword (int|str)) fresh")
 def markdown_headings(markdown: Any) -> List:
     """The headings of a text in order, as maps `{:level 1 to 6 :text plain}`.
 

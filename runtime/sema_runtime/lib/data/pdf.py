@@ -39,7 +39,7 @@ def pdf_extract_text(path: Any) -> str:
     return _read("pdf/extract-text", path, lambda reader, work: "\n\n".join(_texts("pdf/extract-text", reader, work)))
 
 
-@builtin("pdf/extract-text-pages", type="str -> list str fresh", cap="fs-read")
+@builtin("pdf/extract-text-pages", type="str -> flat str fresh", cap="fs-read")
 def pdf_extract_text_pages(path: Any) -> List:
     """A list with the text of each page of a PDF file.
 

@@ -292,7 +292,7 @@ def db_exec_batch(handle: Any, sql: Any) -> None:
     database_of("db/exec-batch", handle).do("db/exec-batch", sql, run_all)
 
 
-@builtin("db/query", type="str, str, any... -> list (map keyword (nil|int|float|str|bytevector)) fresh", cap="fs-read")
+@builtin("db/query", type="str, str, any... -> flat (map keyword (nil|int|float|str|bytevector)) fresh", cap="fs-read")
 def db_query(handle: Any, sql: Any, *parameters: Any) -> List:
     """Queries a SQLite database and returns the rows as maps with the columns' names as keyword keys.
 
@@ -347,7 +347,7 @@ def _first_row(connection: sqlite3.Connection, statement: str, values: list[Any]
         cursor.close()
 
 
-@builtin("db/tables", type="str -> list str fresh", cap="fs-read")
+@builtin("db/tables", type="str -> flat str fresh", cap="fs-read")
 def db_tables(handle: Any) -> List:
     """The names of the tables of a database, sorted, without those of SQLite itself.
 

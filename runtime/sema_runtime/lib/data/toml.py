@@ -22,7 +22,7 @@ CODES = frozenset(map(chr, {*range(32), 127} - {9, 10}))  # what only an escape 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
-@builtin("toml/decode", type="str -> map keyword (map keyword any|list|str|int|float|bool) fresh", pure=True)
+@builtin("toml/decode", type="str -> map keyword (map keyword any|flat|str|int|float|bool) fresh", pure=True)
 def toml_decode(text: Any) -> Map:
     """Parses TOML into a map with keyword keys, arrays as lists, dates and times as strings.
 

@@ -97,7 +97,7 @@ def _unzip(extraction: Extraction, file: BinaryIO) -> None:
                     extraction.add_file(info.filename, content, info.file_size, mode, None)
 
 
-@builtin("zip/list", type="str -> list str fresh", cap="fs-read")
+@builtin("zip/list", type="str -> flat str fresh", cap="fs-read")
 def zip_list(archive: Any) -> List:
     """The names of the entries of a zip archive, in its order; names of folders end with a slash.
 

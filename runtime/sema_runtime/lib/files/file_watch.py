@@ -191,7 +191,7 @@ def fs_watch(path: Any, options: Any = None) -> int:
     return watchers.add(watcher)
 
 
-@builtin("fs/watch-events", type="int -> list (map keyword (keyword|int|list str)) fresh")
+@builtin("fs/watch-events", type="int -> flat (map keyword (keyword|int|flat str)) fresh")
 def fs_watch_events(watcher: Any) -> List:
     """The changes since the last call, without waiting: a list of `{:kind k :paths (absolute-path)}`.
 

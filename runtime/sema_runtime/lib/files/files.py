@@ -6,6 +6,7 @@ import os
 from itertools import chain
 from stat import S_ISDIR, S_ISREG
 
+from sema_runtime.bundle import bundled, is_compiled
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.file_access import (
@@ -67,7 +68,7 @@ def file_read_bytes(path: Any) -> bytes:
     return contents("file/read-bytes", path)
 
 
-@builtin("file/read-lines", type="str -> list str fresh", cap="fs-read")
+@builtin("file/read-lines", type="str -> flat str fresh", cap="fs-read")
 def file_read_lines(path: Any) -> List:
     """Reads the lines of a file, without their ends (`\\n` or `\\r\\n`), as a list.
 
@@ -346,7 +347,7 @@ def file_is_exists(path: Any) -> bool:
     (file/exists? "missing.txt") => #f
     (file/exists? ".") => #t
     """
-    return os.path.exists(checked("file/exists?", path))
+    return os.path.exists(bundled(checked("file/exists?", path)))
 
 
 @builtin("file/is-file?", type="str -> bool", cap="fs-read")
@@ -355,7 +356,7 @@ def file_is_is_file(path: Any) -> bool:
 
     (file/is-file? ".") => #f
     """
-    return os.path.isfile(checked("file/is-file?", path))
+    return os.path.isfile(bundled(checked("file/is-file?", path)))
 
 
 @builtin("file/is-directory?", type="str -> bool", cap="fs-read")
@@ -364,7 +365,7 @@ def file_is_is_directory(path: Any) -> bool:
 
     (file/is-directory? ".") => #t
     """
-    return os.path.isdir(checked("file/is-directory?", path))
+    return os.path.isdir(bundled(checked("file/is-directory?", path)))
 
 
 @builtin("file/is-symlink?", type="str -> bool", cap="fs-read")
@@ -376,7 +377,7 @@ def file_is_is_symlink(path: Any) -> bool:
     return os.path.islink(checked("file/is-symlink?", path))
 
 
-@builtin("file/list", type="str -> list str fresh", cap="fs-read")
+@builtin("file/list", type="str -> flat str fresh", cap="fs-read")
 def file_list(path: Any) -> List:
     """Lists a directory: the names of the files and directories in it, sorted.
 
@@ -384,14 +385,17 @@ def file_list(path: Any) -> List:
     (file/mkdir "a")
     (file/list ".") => ("a" "b.txt")
     """
-    target = checked("file/list", path)
+    target = bundled(checked("file/list", path))
     try:
-        return List(sorted(map(readable_name, os.listdir(target))))
+        names = os.listdir(target)
+        if target != path:  # a folder that a built program carries
+            names = [name for name in names if not is_compiled(name)]
+        return List(sorted(map(readable_name, names)))
     except FAILURES as error:
         raise failed("file/list", path, error) from None
 
 
-@builtin("file/glob", type="str -> list str fresh", cap="fs-read")
+@builtin("file/glob", type="str -> flat str fresh", cap="fs-read")
 def file_glob(pattern: Any) -> List:
     """Finds files by a pattern with `*`, `?`, `[...]` and `**` (any number of directories): the paths, sorted.
 
@@ -415,7 +419,7 @@ def file_info(path: Any) -> Any:
     from sema_runtime.values.atoms import keyword
     from sema_runtime.values.maps import Map
 
-    target = checked("file/info", path)
+    target = bundled(checked("file/info", path))
     try:
         info = os.stat(target)
     except FAILURES as error:

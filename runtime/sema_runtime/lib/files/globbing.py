@@ -7,6 +7,7 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
+from sema_runtime import bundle
 from sema_runtime.capabilities import PathDenied, check_path
 from sema_runtime.support.file_access import readable_name, reason
 from sema_runtime.values.errors import IoError, SemaError
@@ -30,8 +31,12 @@ def matching(pattern: str) -> list[str]:
     plain = next((index for index, part in enumerate(parts) if _is_magic(part)), len(parts))
     check_path("file/glob", os.path.join(root, *parts[:plain]) or ".")
     paths = {path for path in _below(root, parts) if path and _is_allowed(path)}
+    if bundle.root is not None and not root:
+        base = os.path.join(bundle.root, "")
+        carried = (path.removeprefix(base) for path in _below(base, parts))
+        paths |= {path for path in carried if path and not bundle.is_compiled(path)}
     if pattern.endswith("/"):
-        paths = {path for path in paths if os.path.isdir(path)}
+        paths = {path for path in paths if os.path.isdir(bundle.bundled(path))}
     return sorted(map(readable_name, paths))
 
 

@@ -10,6 +10,7 @@ from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import Rethrown, SemaError, SemaTypeError, Thrown, type_error
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.printer import display, to_text
+from sema_runtime.values.sequences import seq
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,7 +184,8 @@ def sema_parameterize(parameters: Any, values: Any, body: Any) -> Any:
     """What an expanded `parameterize` calls; the compiler knows the form itself."""
     from sema_runtime.values.parameters import parameterized
 
-    with parameterized(*(part for pair in zip(parameters, values, strict=False) for part in pair)):
+    pairs = zip(seq(parameters), seq(values), strict=False)
+    with parameterized(*(part for pair in pairs for part in pair)):
         return called(body)()
 
 

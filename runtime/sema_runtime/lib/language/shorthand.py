@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Text
 
 
-@builtin("split", type="str, str? -> list str fresh", pure=True, total=True)
+@builtin("split", type="str, str? -> flat str fresh", pure=True, total=True)
 def split(text: Any, separator: Any = None) -> List:
     """Splits a string at each occurrence of a separator; without one, into its words.
 
@@ -143,7 +143,7 @@ def count_by(function: Any, items: Any) -> Map:
     return Map(counted([function(item) for item in items_for(function, items, "count-by")]))
 
 
-@builtin("distinct-by", type="now (a -> any), seq a|array a -> list a fresh")
+@builtin("distinct-by", type="now (a -> any), seq a|array a -> flat a fresh")
 def distinct_by(function: Any, items: Any) -> List:
     """The items without those for which function returns a value that it returned for an earlier item.
 
@@ -155,7 +155,7 @@ def distinct_by(function: Any, items: Any) -> List:
     return List(list(kept.values()))
 
 
-@builtin("keep", type="now (a -> b), seq a|array a -> list b fresh")
+@builtin("keep", type="now (a -> b), seq a|array a -> flat b fresh")
 def keep(function: Any, items: Any) -> List:
     """The results of calling function with each item, without the nils.
 

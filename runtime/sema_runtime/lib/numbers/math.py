@@ -255,7 +255,7 @@ def _complex_root(number: Any) -> Any:
     return rectangular(size * math.cos(angle), size * math.sin(angle))
 
 
-@builtin("exact-integer-sqrt", type="int -> list int fresh", pure=True)
+@builtin("exact-integer-sqrt", type="int -> flat int fresh", pure=True)
 def exact_integer_sqrt(number: Any) -> List:
     """The integer square root of an int, and the remainder of the int beyond its square.
 

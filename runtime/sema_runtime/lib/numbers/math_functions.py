@@ -8,6 +8,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.numbers import COMPLEX, INFINITY, NAN, NUMBERS, divide_floats, is_int64, to_float
 
+MOST_DECIMALS = 65_535  # of a formatted number: the reference ends there, too
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -296,11 +297,14 @@ def math_format_fixed(number: Any, digits: Any) -> str:
     (math/format-fixed 3.14159 2) => "3.14"
     (math/format-fixed 2 2) => "2.00"
     (math/format-fixed 2.5 0) => "2"
+    (math/format-fixed 1.5 70000) ! math/format-fixed: at most 65535 decimals, got 70000
     """
     if type(number) is float and type(digits) is int and 0 <= digits < 100 and number == number:
         return "%.*f" % (digits, number)  # noqa: UP031  (half the time of a nested format)
     (value,) = _floats(number)
     places = max(0, _digits(digits))
+    if places > MOST_DECIMALS:
+        raise SemaError(f"math/format-fixed: at most {MOST_DECIMALS} decimals, got {places}")
     return "NaN" if value != value else f"{value:.{places}f}"
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.tasks.concurrency import cancel_all, items_of, wait_for_all
-from sema_runtime.tasks.channels import Channel
+from sema_runtime.tasks.channels import MOST_CAPACITY, Channel, channel_of, channel_of_capacity, dropped
 from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import scheduler, wait_in
 from sema_runtime.tasks.waiting import CALLING
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -21,25 +21,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def channel_of(value: Any) -> Channel:
-    """The channel itself; raises a type error for anything else."""
-    if type(value) is not Channel:
-        wrong_value("channel", value)
-    return value
-
-
 @builtin("channel/new", type="int? -> other")
 def channel_new(capacity: Any = 1) -> Channel:
     """A channel (queue) between tasks that holds up to capacity (default 1) values.
 
     (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
+    (channel/new 100000000) ! channel/new: capacity 100000000 exceeds maximum 16777216
     """
-    if type(capacity) is not int:
-        type_error("int", capacity)
-    if capacity < 1:
-        raise SemaError("channel/new: capacity must be at least 1")
+    channel = channel_of_capacity(capacity)
     scheduler().pause()
-    return Channel(capacity)
+    return channel
 
 
 @builtin("channel/send", type="other, keep any -> nil")
@@ -52,22 +43,22 @@ def channel_send(channel: Any, value: Any) -> None:
     """
     if type(channel) is not Channel:
         wrong_value("channel", channel)
-    if CALLING or channel.closed:
+    if CALLING:
         channel.send(scheduler(), value)
         return
     receivers = channel.receivers  # as in Channel.send, without its frames
-    while receivers:
-        waiter = receivers.popleft()
-        if waiter.live:
-            waiter.live = False
-            waiter.value = value
-            waiter.queue.append(waiter.fiber)
-            return
-    buffer = channel.buffer
-    if len(buffer) < channel.capacity:
-        buffer.append(value)
+    if receivers:
+        fiber = receivers.popleft()
+        fiber.value = value
+        fiber.queue.append(fiber)
         return
-    wait_in(channel.senders, value)
+    buffer = channel.buffer
+    if len(buffer) < channel.room:
+        buffer.append(value)
+    elif channel.closed:
+        raise dropped(value)
+    else:
+        wait_in(channel.senders, value)
 
 
 @builtin("channel/recv", type="keep other -> any")
@@ -168,7 +159,9 @@ def is_channel(value: Any) -> bool:
 @builtin("__prefill-sem", type="other, any -> nil")
 def prefill_sem(channel: Any, count: Any) -> None:
     """Puts count permits into a channel that serves as a semaphore."""
-    channel_of(channel).buffer.extend([True] * count)
+    if type(count) is not int:
+        type_error("int", count)
+    channel_of(channel).buffer.extend([True] * min(count, MOST_CAPACITY))
 
 
 @builtin("__fanout-tagged", type="later (a -> any), keep seq a|nil, int -> list (map keyword any) fresh")
@@ -199,7 +192,8 @@ def stages(functions: Any) -> Callable[[Any], Any]:
             value = stage(value)
         return value
 
-    return lambda value: call_native(run, False, value, *functions) if functions else value
+    each = items_of(functions)
+    return lambda value: call_native(run, False, value, *each) if each else value
 
 
 def _tell_of(error: Exception) -> None:

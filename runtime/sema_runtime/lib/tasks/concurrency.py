@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, isfinite
+from math import ceil
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.tasks.limits import milliseconds
 from sema_runtime.tasks.promises import (
     CANCELLED,
     PENDING,
@@ -20,7 +21,6 @@ from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import Rethrown, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.promises import Promise
-from sema_runtime.values.sequences import INT_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,17 +58,6 @@ def sequence_of(value: Any, hint: str | None = None) -> Sequence[Any]:
 def items_of(value: Any) -> Sequence[Any]:
     """The items of a list or vector; none for nil."""
     return () if value is None else sequence_of(value)
-
-
-def milliseconds(value: Any, function: str) -> float:
-    """A duration, checked to be a finite number that isn't negative."""
-    if type(value) is not float and (type(value) is not int or not -INT_LIMIT <= value < INT_LIMIT):
-        type_error("number", value)
-    if not isfinite(value):
-        raise SemaError(f"{function}: duration must be a finite number")
-    if value < 0:
-        raise SemaError(f"{function}: duration must be non-negative")
-    return float(value)
 
 
 @builtin("async/spawn", type="later (-> any) -> other")
@@ -407,7 +396,7 @@ def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
 def owned_all(promises: Any) -> List:
     """Like async/all, but on an error the tasks that are still running are cancelled. Without promises no other task
     runs."""
-    owned = sequence_of(promises)
+    owned = [promise_of(item) for item in sequence_of(promises)]
     if not owned:
         return List([])
     try:

@@ -83,7 +83,7 @@ def running_task() -> Any:
     from sema_runtime.tasks.waiting import Task
 
     fiber = scheduler().current()
-    return fiber if type(fiber) is Task else None
+    return fiber if isinstance(fiber, Task) else None
 
 
 @builtin("io/tty-raw!", type="-> int|nil")

@@ -76,7 +76,7 @@ def list_to_bytevector(values: Any) -> bytes:
     return bytes(values)
 
 
-@builtin("bytevector->list", "bytevector/to-list", type="bytevector -> list int fresh", total=True, pure=True)
+@builtin("bytevector->list", "bytevector/to-list", type="bytevector -> flat int fresh", total=True, pure=True)
 def bytevector_to_list(data: Any) -> List:
     """Converts a bytevector to a list of ints.
 

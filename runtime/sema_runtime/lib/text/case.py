@@ -127,7 +127,7 @@ def _initial_upper(word: str) -> str:
     return word[:1].upper() + word[1:].lower()  # other than in `_capitalized`, a sigma at the end becomes a final one
 
 
-@builtin("string/words", type="str -> list str fresh", pure=True, total=True)
+@builtin("string/words", type="str -> flat str fresh", pure=True, total=True)
 def string_words(text: Any) -> List:
     """Splits an identifier or phrase into words: at white space, `_`, `-`, `.` and where lower case turns to upper
     case.

@@ -242,7 +242,7 @@ def is_char_ci_gt_eq(first: Any, second: Any) -> bool:
     return _folded(first) >= _folded(second)
 
 
-class CharTable(dict[Char, "Any"]):
+class CharTable(dict["Char | str", "Any"]):
     """What a function says of characters, each asked about once: for code that knows that it has a character."""
 
     __slots__ = ("function",)
@@ -250,8 +250,12 @@ class CharTable(dict[Char, "Any"]):
     def __init__(self, function: Callable[[Char], Any]) -> None:
         self.function = function
 
-    def __missing__(self, value: Char) -> Any:
-        result = self.function(value)
+    def __missing__(self, value: Char | str) -> Any:
+        if isinstance(value, str):  # a character that compiled code holds as text: what is said of it is a text, too
+            result = self[char(value)]
+            result = result.value if type(result) is Char else result
+        else:
+            result = self.function(value)
         if len(self) < MOST_CHARS:
             self[value] = result
         return result

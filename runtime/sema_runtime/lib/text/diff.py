@@ -116,7 +116,7 @@ def _hunks(patch: Any) -> list[Hunk]:
 
 @builtin(
     "diff/parse",
-    type="str -> map keyword (list (map keyword (str|nil|list (map keyword (int|str|list str))))) fresh",
+    type="str -> map keyword (flat (map keyword (str|nil|flat (map keyword (int|str|flat str))))) fresh",
     pure=True,
 )
 def diff_parse(patch: Any) -> Map:
@@ -132,7 +132,7 @@ def diff_parse(patch: Any) -> Map:
     return Map({keyword("files"): List(files)})
 
 
-@builtin("diff/hunks", type="str -> list (map keyword (int|str|list str)) fresh", pure=True)
+@builtin("diff/hunks", type="str -> flat (map keyword (int|str|flat str)) fresh", pure=True)
 def diff_hunks(patch: Any) -> List:
     """The hunks of all files of a patch: maps of :header, :lines and the line numbers.
 

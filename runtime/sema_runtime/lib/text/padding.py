@@ -53,8 +53,11 @@ def string_pad_left(text: Any, width: Any, fill: Any = MISSING) -> str:
     (string/pad-left "42" 5 "0") => "00042"
     (string/pad-left "123456" 5) => "123456"
     """
-    if type(text) is str and type(width) is int and fill is MISSING and 0 <= width < WIDE and _is_simple(text):
-        return text.rjust(width)
+    if type(text) is str and type(width) is int and 0 <= width < WIDE and _is_simple(text):
+        if fill is MISSING:
+            return text.rjust(width)
+        if type(fill) is str and len(fill) == 1 and _is_simple(fill):
+            return text.rjust(width, fill)
     return f"{_padding(text, width, fill)}{text}"
 
 
@@ -64,8 +67,11 @@ def string_pad_right(text: Any, width: Any, fill: Any = MISSING) -> str:
 
     (string/pad-right "ab" 4 ".") => "ab.."
     """
-    if type(text) is str and type(width) is int and fill is MISSING and 0 <= width < WIDE and _is_simple(text):
-        return text.ljust(width)
+    if type(text) is str and type(width) is int and 0 <= width < WIDE and _is_simple(text):
+        if fill is MISSING:
+            return text.ljust(width)
+        if type(fill) is str and len(fill) == 1 and _is_simple(fill):
+            return text.ljust(width, fill)
     padding = _padding(text, width, fill)
     return str(text) + padding
 
@@ -110,7 +116,7 @@ def _head(text: str, limit: int) -> str:
     return "".join(out)
 
 
-@builtin("string/word-wrap", type="str, int -> list str fresh", pure=True)
+@builtin("string/word-wrap", type="str, int -> flat str fresh", pure=True)
 def string_word_wrap(text: Any, width: Any) -> List:
     """The lines of a text wrapped between words at a number of columns; longer words are broken.
 

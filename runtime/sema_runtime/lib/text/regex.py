@@ -39,7 +39,7 @@ def regex_is_match(pattern: Any, text: Any) -> bool:
     return _find(pattern, text).search(text) is not None
 
 
-@builtin("regex/match", type="str, str -> map keyword (str|int|list (str|nil))|nil fresh", pure=True)
+@builtin("regex/match", type="str, str -> map keyword (str|int|flat (str|nil))|nil fresh", pure=True)
 def regex_match(pattern: Any, text: Any) -> Map | None:
     """The first match as a map of :match, :groups (nil for a group that took no part), :start and :end in bytes; nil
     when there is no match.
@@ -54,7 +54,7 @@ def regex_match(pattern: Any, text: Any) -> Map | None:
     return Map({MATCH: match[0], GROUPS: List(match.groups()), START: start, END: end})
 
 
-@builtin("regex/find-all", type="str, str -> list str fresh", pure=True)
+@builtin("regex/find-all", type="str, str -> flat str fresh", pure=True)
 def regex_find_all(pattern: Any, text: Any) -> List:
     """Finds all matches of a pattern and returns them as a list of strings.
 
@@ -64,7 +64,7 @@ def regex_find_all(pattern: Any, text: Any) -> List:
     return List([match[0] for match in _find(pattern, text).matches(text)])
 
 
-@builtin("regex/split", type="str, str -> list str fresh", pure=True)
+@builtin("regex/split", type="str, str -> flat str fresh", pure=True)
 def regex_split(pattern: Any, text: Any) -> List:
     """Splits a text at every match of a pattern.
 

@@ -132,7 +132,7 @@ def _described(text: str, spans: list[Found]) -> List:
     return List(described)
 
 
-@builtin("secret/detect", type="str -> list (map keyword (int|str)) fresh", pure=True)
+@builtin("secret/detect", type="str -> flat (map keyword (int|str)) fresh", pure=True)
 def secret_detect(text: Any) -> List:
     """The secrets in a text (keys, tokens, random-looking strings), as maps of :type :match :start :end.
 
@@ -157,7 +157,7 @@ def secret_redact(text: Any) -> str:
     return "".join([*out, text[done:]])
 
 
-@builtin("pii/detect", type="str -> list (map keyword (int|str)) fresh", pure=True)
+@builtin("pii/detect", type="str -> flat (map keyword (int|str)) fresh", pure=True)
 def pii_detect(text: Any) -> List:
     """Personal data in a text (mail addresses, telephone numbers, IP addresses), as maps of :type :match :start :end.
 

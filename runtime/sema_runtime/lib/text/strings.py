@@ -155,7 +155,7 @@ def string_take(text: Any, count: Any) -> str:
     return taken
 
 
-@builtin("string/split", "string-split", type="str, str -> list str fresh", pure=True, total=True)
+@builtin("string/split", "string-split", type="str, str -> flat str fresh", pure=True, total=True)
 def string_split(text: Any, separator: Any) -> List:
     """Splits a string at each occurrence of a separator, into the list of the pieces between them.
 
@@ -189,7 +189,7 @@ def string_join(items: Any, separator: Any) -> str:
     return separator.join(map(display, seq(items)))
 
 
-@builtin("string/lines", "split-lines", type="str -> list str fresh", pure=True, total=True)
+@builtin("string/lines", "split-lines", type="str -> flat str fresh", pure=True, total=True)
 def string_lines(text: Any) -> List:
     """Splits a text into lines, which end in LF or CRLF.
 
@@ -208,7 +208,7 @@ def string_lines(text: Any) -> List:
     return List(lines)
 
 
-@builtin("string/chars", type="str -> list char fresh", pure=True, total=True)
+@builtin("string/chars", type="str -> flat char fresh", pure=True, total=True)
 def string_chars(text: Any) -> List:
     """The characters of a string, as a list.
 
@@ -219,7 +219,7 @@ def string_chars(text: Any) -> List:
     type_error("string", text)
 
 
-@builtin("string->list", "string/to-list", type="str -> list char fresh", pure=True, total=True)
+@builtin("string->list", "string/to-list", type="str -> flat char fresh", pure=True, total=True)
 def string_to_list(text: Any) -> List:
     """A string as a list of its characters.
 
@@ -247,7 +247,7 @@ def list_to_string(chars: Any) -> str:
     return "".join([item.value for item in items])
 
 
-@builtin("string/codepoints", type="str -> list int fresh", pure=True, total=True)
+@builtin("string/codepoints", type="str -> flat int fresh", pure=True, total=True)
 def string_codepoints(text: Any) -> List:
     """The Unicode code points of a string, as ints.
 

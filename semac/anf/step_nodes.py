@@ -1,0 +1,31 @@
+"""Nodes of functions that are generators: operations at which they may yield. Their first operand is the stepper."""
+
+from __future__ import annotations
+
+from semac.anf.nodes import Expr, Op
+
+
+class Receive(Op):
+    """`channel/recv`. args: stepper, channel; and where that is known at the start of the function, what stands for it,
+    for its buffer, its senders and its receivers. is_short: whether code that is short matters more."""
+
+    exprs = ("args",)
+    args: list[Expr]
+    is_short: bool = False
+
+
+class Send(Op):
+    """`channel/send`. args: stepper, channel, value; and the same variables."""
+
+    exprs = ("args",)
+    args: list[Expr]
+    is_short: bool = False
+
+
+class YieldFrom(Op):
+    """The value of a generator. path: of the function of the runtime that makes it, "module:name"; where it is "", the
+    first operand is the function."""
+
+    exprs = ("args",)
+    path: str
+    args: list[Expr]

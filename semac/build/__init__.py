@@ -1,0 +1,1 @@
+"""`sema build`: a program and all that it needs in one file."""

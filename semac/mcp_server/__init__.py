@@ -1,0 +1,1 @@
+"""`sema mcp`: the MCP server with the tools of the compiler, of programs, of workflows and of notebooks."""

@@ -1,0 +1,55 @@
+"""Builtins that take a whole list or vector at once: conversions, joins, `apply` of a fold.
+
+Sound because the items have types for which Python's function does what the builtin does: `sum` and `max` of exact
+ints, `join` of strings. The list in between need not be one of the language where nothing else sees it
+(generate/fusion.py).
+"""
+
+from __future__ import annotations
+
+from semac.anf.nodes import BuiltinRef, CallBuiltin, Guarded, Lit, Op
+from semac.optimize.inline.table import Place, inlines, python
+from semac.types.lattice import FLAT, INT, LIST, SEQUENCE, STR, VECTOR, Type
+
+
+@inlines("list->vector")
+def list_to_vector(op: CallBuiltin, place: Place) -> Op | None:
+    return python("to_tuple", *op.args) if len(op.args) == 1 and op.args[0].type.only(LIST) else None
+
+
+@inlines("append")
+def appended(op: CallBuiltin, place: Place) -> Op | None:
+    """`List([*xs.flat, *ys.flat])`."""
+    if len(op.args) < 2 or place.is_text or not all(arg.type.only(SEQUENCE) for arg in op.args):
+        return None
+    return python("spliced", *op.args)
+
+
+@inlines("string/join", "string-join")
+def joined_by(op: CallBuiltin, place: Place) -> Op | None:
+    """`", ".join(texts)`, where the separator is written out: Python computes it first."""
+    if len(op.args) != 2 or type(op.args[1]) is not Lit or not op.args[1].type.only(STR):
+        return None
+    items = op.args[0].type
+    return python("join", *op.args) if items.only(SEQUENCE) and item_tags(items) == STR else None
+
+
+def item_tags(type_: Type) -> int:
+    """The kinds of values that the items of a sequence can be."""
+    return type_.item.tags | type_.vitem.tags
+
+
+@inlines("apply")
+def applied(op: CallBuiltin, place: Place) -> Op | None:
+    """`sum(xs)`, `max(xs)` of ints. Without an item, `max` is an error of the language."""
+    if len(op.args) != 2 or type(op.args[0]) is not BuiltinRef or not op.args[1].type.only(FLAT | VECTOR):
+        return None
+    name, items = op.args[0].name, op.args[1]
+    if not item_tags(items.type) or item_tags(items.type) & ~INT:
+        return None
+    if name == "+":
+        return python("sum_of", items)
+    if name in ("max", "min") and place.guards:
+        test = "filled" if items.type.only(VECTOR) else "has_items"
+        return Guarded([(test, (1,))], op.args, f"{name}_of", "builtin:apply")
+    return None

@@ -1,0 +1,122 @@
+"""Results that nobody reads are nil: those of forms, and of functions that are only called for their effects.
+
+`(define (put! k v) (set! table (assoc table k v)))` returns the table, which then would be seen by whoever calls it.
+Assumes inferred types, by which calls are known. Sound because every call of such a function is in the unit, and drops
+the value, or hands it on as a result that nobody reads either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from semac.anf import nodes as anf
+from semac.anf.nodes import Block, Let, Lit, Ref, Result
+from semac.anf.walk import all_blocks, blocks, exit_operands, operands
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.optimize.own.code import all_code, called_elsewhere
+from semac.optimize.own.representation import known_callee
+from semac.types.lattice import NIL, atom
+
+BRANCHES = (anf.If, anf.Match)
+
+
+def drop_results(unit: Unit) -> None:
+    """Rewrites functions of a closed unit whose results nobody reads."""
+    if not unit.is_closed or unit.is_input or unit.is_text:
+        return
+    code = all_code(unit)
+    kept = called_elsewhere(code)
+    readers: dict[Function, set[Function]] = {}  # a function → those whose result is its own
+    for part in code:
+        tails = set(tail_values(part.block))
+        read = read_in(part.block, tails)
+        for block in part.blocks:
+            for instr in block.instrs:
+                callee = known_callee(instr.op) if type(instr.op) is anf.Call else None
+                if callee is None or instr.var is None:
+                    continue
+                is_value = instr.var in tails and instr.var not in read
+                if is_value and part.function is not None:
+                    readers.setdefault(callee, set()).add(part.function)
+                elif is_value and part.block is not unit.blocks[-1]:
+                    pass  # the value of a form in the middle
+                elif instr.var in tails or instr.var in read or instr.var.name:
+                    kept.add(callee)
+    spread(kept, readers)
+    for part in code:
+        function = part.function
+        if function is None and part.block is not unit.blocks[-1]:
+            drop(part.block)
+        elif function is not None and function not in kept and is_plain(function):
+            drop(part.block)
+            if type(part.block.exit) is Result and type(part.block.exit.value) is Lit:
+                function.type = atom(NIL)
+
+
+def is_plain(function: Function) -> bool:
+    """Whether a function runs once at each call, and is called by the unit alone."""
+    var = function.var
+    return var is not None and var.known_function is function and not (function.is_open or function.self_tail)
+
+
+def spread(kept: set[Function], readers: dict[Function, set[Function]]) -> None:
+    """Adds the functions whose results are those of functions that are kept."""
+    has_grown = True
+    while has_grown:
+        has_grown = False
+        for callee, callers in readers.items():
+            if callee not in kept and not callers.isdisjoint(kept):
+                kept.add(callee)
+                has_grown = True
+
+
+def tail_values(block: Block) -> Iterator[Var]:
+    """The variables whose values are the value of a block."""
+    exit_ = block.exit
+    if type(exit_) is not Result or type(exit_.value) is not Ref:
+        return
+    yield exit_.value.var
+    last = last_of(block)
+    if last is not None:
+        for inner in blocks(last.op):
+            yield from tail_values(inner)
+
+
+def last_of(block: Block) -> Let | None:
+    """The choice whose value is that of a block."""
+    last = block.instrs[-1] if block.instrs else None
+    exit_ = block.exit
+    if last is None or type(last.op) not in BRANCHES or type(exit_) is not Result or type(exit_.value) is not Ref:
+        return None
+    return last if exit_.value.var is last.var and last.var is not None and not last.var.name else None
+
+
+def read_in(block: Block, tails: set[Var]) -> set[Var]:
+    """The variables that are used in a block, blocks and functions inside included, but for those of its value."""
+    found: set[Var] = set()
+    for inner in all_blocks(block):
+        found.update(value.var for instr in inner.instrs for value in operands(instr.op) if type(value) is Ref)
+        found.update(value.var for value in exit_operands(inner.exit) if type(value) is Ref and value.var not in tails)
+    return found
+
+
+def drop(block: Block) -> bool:
+    """Has a block give nil in place of its value, and returns whether it does: what a call gives stays, as it may be a
+    tail call."""
+    exit_ = block.exit
+    if type(exit_) is not Result:
+        return False
+    choice = last_of(block)
+    if choice is not None:
+        if not all([drop(inner) for inner in blocks(choice.op)]):
+            return False
+        choice.var = None
+    elif type(exit_.value) is Ref:
+        last = block.instrs[-1] if block.instrs else None
+        if last is not None and last.var is exit_.value.var:
+            if type(last.op) is not anf.Read:
+                return False
+            last.var = None
+    exit_.value = Lit(None, atom(NIL))
+    return True

@@ -1,0 +1,137 @@
+"""A function made a generator: it takes its stepper, and yields where it waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from semac.anf import nodes as anf
+from semac.anf.build import is_fixed
+from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Comprehension, Expr, Let, Op, Ref
+from semac.anf.nodes import Python as PythonOp
+from semac.anf.step_nodes import Receive, Send, YieldFrom
+from semac.anf.walk import all_blocks, blocks, bound, code_of
+from semac.ir.nodes import Function, Var
+from semac.types.lattice import ANY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from semac.optimize.steps.twins import Twins
+
+AWAIT = "sema_runtime.lib.tasks.concurrency:await_"
+RUNTIME = "sema_runtime.tasks.steps:"
+LOOPS = frozenset((anf.Loop, anf.While, anf.For))
+MOST = 2  # sends, and receives, of a function that are written out in full
+PARTS = ("", "buffer", "senders", "receivers")  # of a channel; "": the channel itself
+# Builtins → the generator of the runtime that does the same for a stepper.
+YIELDING = {
+    "channel/close": "close", "channel/new": "new", "channel/try-recv": "try_receive", "channel/closed?": "is_closed",
+    "channel/count": "count", "channel/empty?": "is_empty", "channel/full?": "is_full", "async/await": "await_",
+    "async/sleep": "sleep",
+}  # fmt: skip
+
+
+def own_blocks(block: Block) -> list[Block]:
+    """A block and those inside in which Python allows a `yield`: not those of comprehensions and of other functions."""
+    found: list[Block] = []
+    stack = [block]
+    while stack:
+        current = stack.pop()
+        found.append(current)
+        for instr in current.instrs:
+            if type(instr.op) is not Comprehension:
+                stack += blocks(instr.op)
+    return found
+
+
+def own_operations(function: Function) -> list[Op]:
+    return [instr.op for block in own_blocks(code_of(function)) for instr in block.instrs]
+
+
+def is_step(op: Op) -> bool:
+    """Whether an operation waits in a way that a stepper can say by itself."""
+    if type(op) is CallBuiltin:
+        return op.name in ("channel/recv", "channel/send") or op.name in YIELDING
+    return type(op) is CallRuntime and op.path == AWAIT
+
+
+class Stepped:
+    """Rewrites one function. known: for each channel, the variables that stand for its parts."""
+
+    def __init__(self, function: Function, twins: Twins) -> None:
+        self.function = function
+        self.twins = twins
+        self.me = Var("_task", function)  # no name of the program begins so in messages
+        self.me.defined = 1
+        self.own = bound_in(code_of(function))
+        self.counts = Counter(op.name for op in own_operations(function) if type(op) is CallBuiltin)
+        self.head: list[Let] = []
+        self.known: dict[tuple[Var, str], Var] = {}
+
+    def rewrite(self) -> None:
+        code = code_of(self.function)
+        self.block(code, False)
+        self.function.params.insert(0, self.me)
+        self.function.is_generator = True
+        code.instrs[:0] = self.head
+
+    def block(self, block: Block, is_often: bool) -> None:
+        for instr in block.instrs:
+            op = instr.op
+            made = self.step(op, is_often)
+            if made is not None:
+                made.span, made.type = op.span, op.type
+                instr.op = made
+                if instr.var is not None:
+                    instr.var.op = made
+            elif type(op) is not Comprehension:
+                for inner in blocks(op):
+                    self.block(inner, is_often or type(op) in LOOPS)
+
+    def step(self, op: Op, is_often: bool) -> Op | None:
+        """What takes the place of an operation that may wait."""
+        if type(op) is Call:
+            twin = self.twins.called_by(op)
+            return None if twin is None else YieldFrom("", [Ref(twin), Ref(self.me), *op.args])
+        if not is_step(op):
+            return None
+        args: list[Expr] = [Ref(self.me), *op.args]  # type: ignore[attr-defined]
+        name = op.name if type(op) is CallBuiltin else ""
+        if name == "channel/recv" or name == "channel/send":
+            kind = Receive if name == "channel/recv" else Send
+            return kind([*args, *self.parts(args[1], is_often)], is_short=self.counts[name] > MOST)
+        return YieldFrom(RUNTIME + (YIELDING[name] if name else "await_"), args)
+
+    def parts(self, channel: Expr, is_often: bool) -> list[Expr]:
+        """The variables for a channel that is known when the function begins; none for any other."""
+        if not is_often or type(channel) is not Ref or channel.var.is_global or not is_fixed(channel.var):
+            return []
+        if channel.var in self.own:
+            return []
+        return [Ref(self.part(channel.var, name)) for name in PARTS]
+
+    def part(self, channel: Var, name: str) -> Var:
+        var = self.known.get((channel, name))
+        if var is None:
+            var = Var("", self.function)
+            var.hint = f"_{name or 'channel'}"
+            op: Op
+            if name:
+                op = PythonOp(name, [Ref(self.part(channel, ""))])
+            else:
+                op = CallRuntime(RUNTIME + "channel_or_none", [Ref(channel)])
+            op.span, op.type = self.function.span, ANY
+            var.op, var.type = op, ANY
+            self.head.append(Let(var, op))
+            self.known[channel, name] = var
+        return var
+
+
+def bound_in(block: Block) -> set[Var]:
+    """The variables that a block and those inside bind."""
+    found: set[Var] = set()
+    for inner in all_blocks(block):
+        for instr in inner.instrs:
+            found.update(bound(instr.op))
+            if instr.var is not None:
+                found.add(instr.var)
+    return found

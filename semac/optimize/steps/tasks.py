@@ -1,0 +1,66 @@
+"""Tasks that wait for channels become generators, which yield where they wait.
+
+`(async ...)` whose own code sends, receives, awaits or sleeps is made a function that takes its stepper and yields
+where it has to wait (`runtime/sema_runtime/tasks/steppers.py`). A turn of it then costs no switch of greenlets.
+
+It is sound because the scheduler sees the same: a stepper enters the same lines and the same queue at the same moments
+as the task would, a cancelled one gets the same error where it waits, and what else it calls may wait as before, in a
+greenlet. Only what surely calls nothing that waits (`waits.py`) takes its turns on the stack of whoever drives the
+queue. Text for people and code under a debugger keep the functions as they are written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from semac.anf.nodes import Call, CallBuiltin, CallRuntime, Closure, Let, Op, Ref
+from semac.anf.walk import all_blocks, code_of, refs
+from semac.fingerprint import is_traced
+from semac.ir.nodes import Function
+from semac.ir.unit import Unit
+from semac.optimize.steps.rewrite import RUNTIME, Stepped, is_step, own_operations
+from semac.optimize.steps.twins import Twins, called
+from semac.optimize.steps.waits import Waits
+
+SPAWN = "sema_runtime.lib.tasks.concurrency:async_spawn"
+
+
+def step_tasks(unit: Unit) -> None:
+    """Makes generators of the tasks of a unit that wait in their own code."""
+    if unit.is_text or is_traced():
+        return
+    every = [block for form in unit.blocks for block in all_blocks(form)]
+    spawns = [instr for block in every for instr in block.instrs if spawned(instr.op) is not None]
+    if not spawns:
+        return
+    uses = Counter(ref.var for form in unit.blocks for ref in refs(form))
+    twins = Twins(unit)
+    spawns = [instr for instr in spawns if uses[instr.op.args[0].var] == 1 and waits(instr, twins)]  # type: ignore[attr-defined]
+    for function in {spawned(instr.op) for instr in spawns}:
+        assert function is not None
+        Stepped(function, twins).rewrite()
+    known = Waits(unit)
+    for instr in spawns:
+        value = instr.op.args[0]  # type: ignore[attr-defined]
+        is_closed = known.is_safe(code_of(value.var.op.function))
+        path = RUNTIME + ("spawn_closed" if is_closed else "spawn_open")
+        instr.op = CallRuntime(path, [value], span=instr.op.span, type=instr.op.type)
+        if instr.var is not None:
+            instr.var.op = instr.op
+
+
+def waits(instr: Let, twins: Twins) -> bool:
+    """Whether the code of a task waits in a way that a stepper can say by itself."""
+    function = spawned(instr.op)
+    assert function is not None
+    return any(is_step(op) or (type(op) is Call and called(op) in twins.stepping) for op in own_operations(function))
+
+
+def spawned(op: Op) -> Function | None:
+    """The function without parameters of which an operation makes a task."""
+    is_spawn = (type(op) is CallRuntime and op.path == SPAWN) or (type(op) is CallBuiltin and op.name == "async/spawn")
+    value = op.args[0] if is_spawn and len(op.args) == 1 else None  # type: ignore[attr-defined]
+    if type(value) is not Ref or type(value.var.op) is not Closure:
+        return None
+    function = value.var.op.function
+    return function if not function.params and function.rest is None and not function.self_tail else None

@@ -1,0 +1,1 @@
+"""Wheels with Sema modules: build hooks of hatchling and setuptools."""

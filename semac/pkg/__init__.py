@@ -1,0 +1,1 @@
+"""`sema pkg`: Sema packages from git and registries, and the Python packages of a project."""

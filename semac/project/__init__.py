@@ -1,0 +1,1 @@
+"""`sema new`: the skeleton of a project."""

@@ -1,0 +1,3 @@
+import os
+
+os.symlink(ROOT / "examples", "examples")

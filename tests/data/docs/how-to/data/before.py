@@ -1,0 +1,3 @@
+import shutil
+
+shutil.copy(ROOT / "tests" / "data" / "pdf" / "pages.pdf", "report.pdf")

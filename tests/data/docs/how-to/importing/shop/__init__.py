@@ -1,0 +1,3 @@
+from sema_runtime import importer
+
+importer.install()

@@ -1,0 +1,115 @@
+"""Lists of which types know that they have their items at hand: read by index, walked by index, spliced."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+WALK = (
+    "(define (f xs ys) (let loop ((a xs) (b ys) (out '())) {body})) (f (list 1 4 6) (map (fn (x) (* x x)) (range 4)))"
+)
+INDEXED = [  # each loop holds an index
+    WALK.format(
+        body="(cond ((null? a) (append (reverse out) b)) ((null? b) (append (reverse out) a)) "
+        "((< (car a) (car b)) (loop (cdr a) b (cons (car a) out))) (else (loop a (cdr b) (cons (car b) out))))"
+    ),
+    WALK.format(body="(if (and (pair? a) (pair? b)) (loop (cddr a) (cdr b) (cons (cadr a) out)) (list a b out))"),
+    WALK.format(
+        body="(if (null? b) (list (car a) (cadr a) (caddr a) (cdr a) out) "
+        "(if (null? (cdr b)) (loop a (cdr b) (cons (cadr b) out)) (loop (cdr a) (cdr b) (cons (cadr b) out))))"
+    ),
+    "(define (run ts depth) (cond ((null? ts) depth) ((= (car ts) :up) (run (cdr ts) (+ depth 1))) "
+    "((= (car ts) :skip) (run (cdr (cdr ts)) depth)) (else (list depth ts)))) "
+    "(list (run (list :up :up) 0) (run (list :skip :up :up) 0) (run (list :up :down :up) 0) (run (list :skip) 5))",
+    "(define (f xs) (let loop ((xs xs) (n 0)) (let ((more (cdr xs)) (first-item (car xs))) "
+    "(if (null? more) (list n first-item more) (loop more (+ n (* first-item 10))))))) (f (list 1 2 3))",
+    "(define (f xs) (let outer ((xs xs) (out '())) (if (null? xs) (reverse out) (let inner ((k 0)) "
+    "(if (= k (car xs)) (outer (cdr xs) (cons k out)) (inner (+ k 1))))))) (f (list 2 0 3))",
+    "(define (f t) (let loop ((cs (string->list t)) (n 0)) (cond ((null? cs) n) ((= (car cs) #\\a) (loop (cdr cs) (+ n 1)))"
+    ' ((null? (cdr cs)) (list :last (car cs) n)) (else (loop (cddr cs) n))))) (list (f "aaba") (f "abc") (f "ab"))',
+]
+KEPT = [  # the list is wanted as it is in a round
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (or (null? xs) (> n 9)) xs (loop (cdr xs) (+ n (length xs)))))) (f (list 1 2 3))",
+    "(define (f xs) (let loop ((xs xs) (fs '())) (if (null? xs) (map (fn (g) (g)) fs) (loop (cdr xs) (cons (fn () xs) fs)))))"
+    " (f (list 1 2 3))",
+    "(define (f xs) (let loop ((xs xs)) (if (null? xs) 0 (if (= 1 (car xs)) (loop (list 5 6)) (loop (cdr xs)))))) (f (list 1 2 3))",
+    "(define (f xs) (let loop ((xs xs) (seen '())) (if (null? xs) seen (loop (cdr xs) (cons xs seen))))) (f (list 1 2 3))",
+]
+READ = [
+    WALK.format(
+        body="(if (empty? b) (list a out) (loop (if (odd? (first b)) (rest a) a) (rest b) (cons (car a) out)))"
+    ),
+    '(define (f t i) (let ((parts (string/split t ","))) (list (nth parts i) (length parts) (first parts) (cadr parts) (caddr parts)))) '
+    '(list (f "a,b,c" 2) (f "a" 0) (try (f "a" 3) (catch e (:message e))))',
+    "(define (f n) (let ((xs (filter odd? (range n)))) (nth xs (- (length xs) 1)))) (list (f 5) (f 8))",
+    "(define (f n) (let ((xs (filter odd? (range n)))) (try (nth xs n) (catch e (:message e))))) (list (f 5) (f 8))",
+    "(define (f n) (nth (filter odd? (range n)) (* n 2))) (try (f 5) (catch e (list (:message e) (:type e))))",
+    "(define (f xs) (let ((more (rest xs))) (list (map (fn (x) (* x x)) more) (length (filter odd? more))))) (f (list 3 4 5))",
+    "(define (f xs) (append (list 0) (map - xs) [1 2] (cdr xs) (list))) (f (list 5 6))",
+    "(define (f xs) (append xs xs (reverse xs))) (list (f (cons 1 (list 2))) (f '()))",
+    "(define (f) (map (fn (e) (let (([k v] e)) (list v k))) (map/entries {:a 1 :b 2}))) (f)",
+    "(define (f . more) (list (length more) (nth more 1) (apply + more) (apply max more))) (f 4 9 2)",
+    "(define (f xs) (list (try (apply max xs) (catch e (:message e))) (apply + xs))) (list (f (filter odd? (list 2))) (f (list 3 9)))",
+    '(define (f n) (string/join (map (fn (i) (str i ":" (* i i))) (range n)) ", ")) (list (f 3) (f 0))',
+    "(define (f xs) (list->vector (map (fn (x) (+ x 1)) (vector->list xs)))) (f [1 2 3])",
+    "(define (f t i) (list (substring t i (+ i 1)) (substring t 0 i) (substring t i))) "
+    '(list (f "abc" 1) (try (f "abc" 3) (catch e (:message e))) (try (f "abc" 7) (catch e (:message e))))',
+    "(define (f x) (list (string? x) (number? x) (symbol? x) (list? x) (vector? x) (char? x) (integer? x) (bool? x)))"
+    " (map f (list 1 1.5 2.0 \"a\" 'a '() [1] #\\a #t nil 1/2 {} :k))",
+]
+
+
+def run(source: str, **options: Any) -> str:
+    unit = compile_source(source, "test.sema", result=True, **options)
+    scope: dict[str, Any] = {"__name__": "test"}
+    exec(unit.code, scope)
+    return to_text(scope[RESULT])
+
+
+def python(source: str) -> str:
+    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
+
+
+@pytest.mark.parametrize("source", [*INDEXED, *KEPT, *READ])
+def test_answers_are_those_of_plain_code(source: str) -> None:
+    plain = run(source, optimize=False)
+    for mode in ("program", "module"):
+        assert run(source, mode=mode, watch=Verifier()) == plain
+
+
+@pytest.mark.parametrize("source", INDEXED)
+def test_a_loop_down_a_flat_list_holds_an_index(source: str) -> None:
+    text = python(source)
+    assert "at = 0" in text and ".next" not in text
+
+
+@pytest.mark.parametrize("source", KEPT)
+def test_a_list_that_is_handed_on_stays_a_list(source: str) -> None:
+    assert "at = 0" not in python(source)
+
+
+def test_walking_a_long_list_twice_is_linear() -> None:
+    source = (
+        "(define (skip xs) (if (and (pair? xs) (> (car xs) 0)) (skip (cdr xs)) xs)) "
+        "(define (count-runs xs n) (if (null? xs) n (count-runs (skip (cdr xs)) (+ n 1)))) "
+        "(count-runs (map (fn (i) (mod i 3)) (range 300000)) 0)"
+    )
+    assert run(source, mode="program") == "100000"
+
+
+def test_the_check_of_types_knows_flat_lists() -> None:
+    from sema_runtime.values.lists import List, cons
+    from semac.anf.assertions import admits
+    from semac.types.lattice import ANY, FLAT, make
+
+    flat = make(FLAT, item=ANY)
+    consed = cons(1, List([2]))
+    assert admits(flat, List([1])) and not admits(flat, consed)
+    assert len(consed) == 2 and not admits(flat, consed)  # its items are a cache, which it may lose

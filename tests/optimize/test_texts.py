@@ -1,0 +1,81 @@
+"""Characters are texts of length one inside, and characters wherever anybody sees them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+AS_TEXTS = [
+    '(define (f t) (list->string (map char-upcase (string->list t)))) (f "aß!z")',
+    '(define (f t) (list->string (filter char-alphabetic? (string->list t)))) (f "a1 b-é")',
+    "(define (f t n) (list->string (map (fn (c) (let ((k (char->integer c))) (if (<= 97 k 122) "
+    '(integer->char (+ 97 (mod (+ (- k 97) n) 26))) c))) (string->list t)))) (list (f "xyz!" 3) (f "abc" -1))',
+    "(define (f t) (let loop ((i 0) (n 0)) (if (= i (string-length t)) n (loop (+ i 1) "
+    '(if (= (string-ref t i) #\\a) (+ n 1) n))))) (list (f "banana") (f ""))',
+    "(define (f t) (let loop ((i 0) (out '())) (if (= i (string-length t)) (list->string (reverse out)) "
+    '(loop (+ i 1) (cons (char-downcase (string-ref t i)) out))))) (f "HeLLo")',
+    '(define (f t) (foldl (fn (h c) (mod (+ (* 31 h) (char->integer c)) 1009)) 7 (string->list t))) (f "hash")',
+    "(define (f t) (let loop ((cs (string->list t)) (depth 0)) (cond ((null? cs) depth) ((= (car cs) #\\() "
+    "(loop (cdr cs) (+ depth 1))) ((= (car cs) #\\)) (loop (cdr cs) (- depth 1))) ((= (car cs) #\\!) 99) "
+    '(else (loop (cdr cs) depth))))) (list (f "(a(b") (f "x!"))',
+    "(define (f t i) (let ((c (string-ref t i))) (cond ((char<? c #\\b) :low) ((char>=? c #\\x) :high) "
+    '((eq? c #\\m) :mid) (else (char->string c))))) (list (f "amxq" 0) (f "amxq" 1) (f "amxq" 2) (f "amxq" 3))',
+    '(define (f t) (for-each (fn (c) (when (char-numeric? c) (println (char->string c)))) (string->list t))) (f "a1b2")',
+    '(define (f t) (every (fn (c) (or (char-numeric? c) (= c #\\-))) (string->list t))) (list (f "1-2") (f "1a"))',
+]
+SHOWN = [
+    '(define (f t) (map (fn (c) (if (= c #\\a) c #\\z)) (string->list t))) (f "abc")',
+    '(define (f t) (let ((c (string-ref t 0))) (list c (= c #\\a) {c 1} [c] (str c)))) (f "abc")',
+    '(define (f t) (frequencies (filter char-alphabetic? (string->list t)))) (f "aba1")',
+    "(define (f t i) (try (char->integer (string-ref t i)) (catch e (list (:message e) (:type e))))) "
+    '(list (f "abc" 1) (f "abc" 3) (f "abc" -1))',
+    "(define (f n) (try (list->string (list (integer->char n))) (catch e (:message e)))) (list (f 97) (f 55296) (f -5) (f 1114112))",
+    "(define (f n) (try (char->string (integer->char n)) (catch e (:message e)))) (list (f 97) (f 55296) (f -5) (f 1114112))",
+    "(define (f t) (let loop ((i 0) (last #\\space) (out '())) (if (= i (string-length t)) (list last (reverse out)) "
+    '(let ((c (string-ref t i))) (loop (+ i 1) c (if (= c last) out (cons c out))))))) (f "aabba")',
+    '(define (f t) (let ((cs (string->list t))) (list (list->string (map char-upcase cs)) (length cs) (first cs)))) (f "ab")',
+    '(define (f t) (let ((kept (filter char-alphabetic? (string->list t)))) (list (list->string kept) kept))) (f "a1b")',
+    '(define (f t) (let loop ((cs (string->list t))) (if (or (null? cs) (= (car cs) #\\:)) cs (loop (cdr cs))))) (f "a:bc")',
+    "(define (f t) (let loop ((i 0) (out '())) (if (= i (string-length t)) (list (list->string (reverse out)) out) "
+    '(loop (+ i 1) (cons (string-ref t i) out))))) (f "abc")',
+    '(define (f t) (sort (string->list t))) (f "cab")',
+    '(define (f t) (match (string-ref t 0) (#\\a :a) (c c))) (list (f "abc") (f "bc"))',
+    '(define (f t) (let ((c (string-ref t 0))) ((fn (g) (g)) (fn () (list c (= c #\\a)))))) (f "abc")',
+    '(define (f x) (= (string-ref "abc" 0) x)) (list (f #\\a) (f "a") (f 97))',
+]
+
+
+def run(source: str, **options: Any) -> str:
+    unit = compile_source(source, "test.sema", result=True, **options)
+    scope: dict[str, Any] = {"__name__": "test"}
+    exec(unit.code, scope)
+    return to_text(scope[RESULT])
+
+
+@pytest.mark.parametrize("source", [*AS_TEXTS, *SHOWN])
+def test_answers_are_those_of_plain_code(source: str) -> None:
+    ways: list[dict[str, Any]] = [
+        {"optimize": False},
+        *({"mode": m, "watch": Verifier()} for m in ("program", "module")),
+    ]
+    assert len({run(source, **way) for way in ways}) == 1
+
+
+@pytest.mark.parametrize("source", AS_TEXTS)
+def test_no_characters_are_made(source: str) -> None:
+    text = ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
+    assert "CHARS" not in text and "string_to_list" not in text
+
+
+@pytest.mark.parametrize("skipped", ["texts", "stacks", "cursors", "inline"])
+def test_passes_can_be_left_out(skipped: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMA_SKIP", skipped)
+    for source in (*AS_TEXTS, *SHOWN):
+        assert run(source, mode="program") == run(source, optimize=False)
