@@ -8,6 +8,7 @@ the first namespace that asks; where it can't be loaded nothing is bound, and Py
 from __future__ import annotations
 
 import _frozen_importlib_external as bootstrap  # what importlib.machinery wraps; loaded in every process
+import _imp
 import os
 import sys
 from _frozen_importlib import ModuleSpec
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     Call = tuple[CodeType, dict[str, Any], int, int]  # code, globals, instruction, line
     Bind = Callable[[int], None]
     Made = Callable[[int, Any], Any]
-    Row = tuple[int, str, int, tuple[tuple[int, str], ...], tuple[tuple[int, tuple[int, ...]], ...], int, bool]
+    # Of a function: its index, its name, the statement that binds it (-1: of a lambda), the globals that it needs, the
+    # code objects inside of its own, by where they go; the place of the function itself, whether it has an entry; its
+    # line and the digest of its bytecode.
+    Needs = tuple[tuple[int, str], ...]
+    Codes = tuple[tuple[int, tuple[int, ...]], ...]
+    Row = tuple[int, str, int, Needs, Codes, int, bool, int, bytes]
 
 FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function answers for: Python code is to run
 PREFIX = "__sema_native_"
@@ -53,18 +59,22 @@ def load(name: str, path: str) -> Any:
     return module
 
 
-def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bind, Made]:
-    """Loads an extension for a module; gives `bind` and `made`."""
-    parts, *facts, rows = plan
-    for row in rows:
-        if row[6]:
-            namespace[PREFIX + row[1]] = never
-    extension = load(name, path) if name not in _linked else None
+def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ...]) -> tuple[Bind, Made]:
+    """Loads an extension for a module; gives `bind` and `made`.
+
+    path: of the extension; a relative one starts in the folder of the module. entries: the functions that begin with a
+    call of their native twins.
+    """
+    for entry in entries:
+        namespace[PREFIX + entry] = never
+    place = os.path.join(os.path.dirname(str(namespace.get("__file__", ""))), path)
+    extension = load(name, place) if name not in _linked else None
     if extension is None:
         return nothing, unchanged
     _linked.add(name)
-    for part in parts:
-        link_part(*part)
+    from marshal import loads
+
+    *facts, rows = loads(extension.sema_plan())
     begin(extension, namespace, *facts)
     places: dict[int, list[Row]] = {}
     for row in rows:
@@ -72,49 +82,17 @@ def link(namespace: dict[str, Any], name: str, path: str, plan: Any) -> tuple[Bi
     lambdas = {row[0]: row for row in places.pop(-1, ())}
 
     def bind(place: int) -> None:
-        for row in places[place]:
+        for row in places.get(place, ()):
             function = namespace.get(row[1])
             if type(function) is FUNCTION and filled(extension, namespace, row, function) and row[6]:
                 namespace[PREFIX + row[1]] = getattr(extension, f"e_{row[0]}")
 
     def made(index: int, function: Any) -> Any:
-        filled(extension, namespace, lambdas[index], function)
+        if index in lambdas and type(function) is FUNCTION:
+            filled(extension, namespace, lambdas[index], function)
         return function
 
     return bind, made
-
-
-def link_part(module: str, name: str, path: str) -> None:
-    """Loads an extension for a module of the runtime, if that module is loaded and is the one it was made of."""
-    loaded = sys.modules.get(module)
-    if loaded is None or name in _linked:
-        return
-    extension = load(name, path)
-    if extension is None:
-        return
-    _linked.add(name)
-    import marshal
-
-    (_, *facts, rows), stamp = marshal.loads(extension.sema_plan())
-    state = os.stat(str(loaded.__file__))
-    if (state.st_size, state.st_mtime_ns) != stamp:
-        return
-    namespace = loaded.__dict__
-    begin(extension, namespace, *facts)
-    for row in rows:
-        function = function_of(namespace, row[1])
-        if type(function) is FUNCTION and function.__code__.co_firstlineno == row[2]:
-            filled(extension, namespace, row, function)
-
-
-def function_of(namespace: dict[str, Any], name: str) -> Any:
-    """The function of a name; of `Class.name` the one below what stands in the class."""
-    owner, _, method = name.partition(".")
-    found = namespace.get(owner)
-    if method:
-        found = getattr(found, "__dict__", {}).get(method)
-        found = getattr(found, "fget", None) or getattr(found, "__func__", found)
-    return found
 
 
 def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any, objects: Any) -> None:
@@ -141,16 +119,23 @@ def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, bu
 
 def filled(extension: Any, namespace: dict[str, Any], row: Row, function: Any) -> bool:
     """Binds a function; false where a global that it needs isn't there."""
-    index, _, _, needs, codes, slot, _ = row
+    index, _, _, needs, codes, slot, _, line, digest = row
+    code = function.__code__
+    if code.co_firstlineno != line or code_digest(code.co_code) != digest:  # another text than was compiled
+        return False
     if any(name not in namespace for _, name in needs):
         return False
     for at, name in needs:
         extension.sema_fill(at, namespace[name])
     for at, path in codes:
-        extension.sema_fill(at, code_at(function.__code__, path))
+        extension.sema_fill(at, code_at(code, path))
     extension.sema_fill(slot, function)
     extension.sema_take(index, function)
     return True
+
+
+def code_digest(code: bytes) -> bytes:
+    return bytes(_imp.source_hash(0, code))
 
 
 def code_at(code: CodeType, path: tuple[int, ...]) -> CodeType:
@@ -195,6 +180,11 @@ def room_of_stack() -> int:
 def native_calls(frame: FrameType) -> list[Call]:
     """The native functions that run between a frame of Python and what it has called, innermost first."""
     return [] if _calls is None else _calls(frame)
+
+
+def enters_natively(frame: FrameType) -> bool:
+    """Whether what runs was not called by a frame of Python itself, but by native functions that it has called."""
+    return _calls is not None and bool(_calls(frame))
 
 
 def calls_around(frame: FrameType) -> Iterator[Call]:

@@ -26,19 +26,26 @@ EXPRESSIONS.update({ast.Call: call, ast.Lambda: closure, ast.ListComp: comprehen
 CONSTANT.append(constant_value)
 HEADERS = [Path(__file__).with_name("c") / name for name in ("core.h", "numbers.h", "data.h", "more.h")]
 MOST_ROUNDS = 60
-METHODS = {"property", "staticmethod", "classmethod"}
+
+
+Known = tuple[str, int, int]  # what a function of the top level is known by: name, line, column
 
 
 class ModuleCode(ModuleFacts):
-    """The native code of a module. param_reps: what the compiler knows of the parameters of functions of the top level,
-    as representations, by name. is_python: whether people wrote the Python, with methods and decorators."""
+    """The native code of a module.
+
+    param_reps: what the compiler knows of the parameters of functions of the top level, as representations, by name.
+    left_out: functions of the top level that stay Python.
+    """
 
     def __init__(
-        self, tree: ast.Module, is_open: bool, param_reps: dict[str, list[str]], is_python: bool = False
+        self,
+        tree: ast.Module,
+        is_open: bool,
+        param_reps: dict[str, list[str]],
+        left_out: frozenset[Known] = frozenset(),
     ) -> None:
         super().__init__(tree, is_open)
-        self.is_python = is_python
-        self.is_certain = False
         self.all: list[FunctionCode] = []
         self.inner: dict[ast.AST, FunctionCode] = {}
         self.reasons: dict[str, str] = {}
@@ -48,17 +55,16 @@ class ModuleCode(ModuleFacts):
                 for at, rep in enumerate(param_reps.get(node.name, ())):
                     code.param_reps[at] = "o" if code.scope.params[at] in code.scope.cells else rep
                 self.functions[node.name] = code
-            elif isinstance(node, ast.ClassDef) and is_python and node.name in self.globals:
-                for method in node.body:
-                    if isinstance(method, ast.FunctionDef) and decorators(method) <= METHODS:
-                        self.add(method, Scope(method, frozenset()), f"{node.name}.{method.name}", False)
-            elif not isinstance(node, ast.FunctionDef | ast.ClassDef) and not is_python:
+            elif not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 for part in outer_lambdas(node):
                     self.add(part, Scope(part, frozenset()), "", False)
+        for code in self.all:
+            if known_by(code) in left_out:
+                self.leave_out(code, "its code is not found")
         self.write()
 
     def may_be_native(self, node: ast.FunctionDef) -> bool:
-        return node.name in self.globals and decorators(node) <= ({"builtin"} if self.is_python else {"constructor"})
+        return node.name in self.globals and decorators(node) <= {"constructor"}
 
     def add(self, node: ast.FunctionDef | ast.Lambda, scope: Scope, name: str, is_inner: bool) -> FunctionCode:
         code = FunctionCode(self, len(self.all), scope, node, name, is_inner)
@@ -126,7 +132,7 @@ class ModuleCode(ModuleFacts):
         parts += [f"static PyObject *w_{code.index}(PyObject *, PyObject *const *, size_t, PyObject *);" for code in native]
         parts += [function_text(code, sites[code.index]) for code in native]
         parts += [wrapper_text(code) for code in native]
-        entries = [code for code in native if code.name and not self.is_python]
+        entries = [code for code in native if code.name]
         parts += [entry_text(code) for code in entries]
         parts.append(self.tables(name, entries, plan))
         return "\n".join(parts)
@@ -170,6 +176,10 @@ class ModuleCode(ModuleFacts):
         for code in self.native:
             found += [f"codes_{code.index}[{at}]" for at in range(len(code.comprehension_nodes) + 1)]
         return found
+
+
+def known_by(code: FunctionCode) -> Known:
+    return code.name, code.node.lineno, code.node.col_offset
 
 
 def decorators(node: ast.FunctionDef) -> set[str]:
@@ -250,7 +260,7 @@ def function_text(f: FunctionCode, sites: list[tuple[int, int, int, int]]) -> st
         lines.append(f"if (sema_is_deep(S)) return {deep_call(f)};")
     lines += declarations(f)
     if f.calls:
-        lines.append("S->top = &F;")
+        lines.append("S->top = &F; --*S->left;")
         lines.append("if (TICK(S)) goto error;")
         f.has_error = True
     lines += f.out
@@ -259,7 +269,7 @@ def function_text(f: FunctionCode, sites: list[tuple[int, int, int, int]]) -> st
     lines.append("done: ;")
     lines += cleanup(f)
     if f.calls:
-        lines.append("S->top = F.up;")
+        lines.append("S->top = F.up; ++*S->left;")
     lines.append("return r;\n}\n#undef TRACE")
     return "\n".join(lines)
 

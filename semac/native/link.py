@@ -10,16 +10,20 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from semac.native.extension import ModuleCode
+from semac.native.extension import ModuleCode, known_by
 from semac.native.function import FunctionCode
 from semac.native.sites import ADDED, Path, Twins, relative, site_rows
+from sema_runtime.native import code_digest
 
 RUNTIME = "sema_runtime.native"
 PREFIX = "__sema_native_"
 
 
-def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: str, path: str) -> ast.stmt:
-    """Puts the calls of native functions into the tree; gives the statement that is to hold the plan."""
+def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: str, path: str) -> None:
+    """Puts the calls of native functions into the tree.
+
+    name, path: the extension's name and file; a relative path starts in the folder of the module.
+    """
     tops = [each for each in code.native if not each.is_inner]
     places: dict[int, list[FunctionCode]] = {}
     for each in tops:
@@ -35,13 +39,12 @@ def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: st
             body += located(f"{PREFIX}bind({place})", statement)
     head = located(
         f"from {RUNTIME} import FAILED as {PREFIX}failed, link as {PREFIX}link\n"
-        f"{PREFIX}bind, {PREFIX}made = {PREFIX}link(globals(), {name!r}, {path!r}, None)",
+        f"{PREFIX}bind, {PREFIX}made = {PREFIX}link(globals(), {name!r}, {path!r}, {(*sorted(entries),)!r})",
         None,
     )
     first = next((at for at, each in enumerate(body) if not isinstance(each, ast.ImportFrom | ast.Import)), len(body))
     body[first:first] = head
     tree.body = body
-    return head[1]
 
 
 class Lambdas(ast.NodeTransformer):
@@ -137,55 +140,53 @@ def entered(code: ModuleCode) -> set[str]:
 
 
 class Plan:
-    """What binds the functions when the module runs, as a constant of its code, and the places for the extension.
+    """What binds the functions when the module runs, which the extension keeps, and the places for the extension.
 
-    parts: the extensions of the runtime, as (module, name, file)."""
+    sites: by function, as `site_rows` gives them. lost: functions whose code isn't found in the module's.
+    """
 
-    def __init__(
-        self, code: ModuleCode, twins: Twins, entries: set[str], parts: tuple[tuple[str, str, str], ...] = ()
-    ) -> None:
-        slots = {c: at for at, c in enumerate(code.slots)}
+    def __init__(self, code: ModuleCode, twins: Twins, entries: set[str]) -> None:
+        self.code = code
+        self.twins = twins
+        self.slots = {c: at for at, c in enumerate(code.slots)}
         self.sites: dict[int, list[tuple[int, int, int, int]]] = {}
-        paths: dict[int, list[Path]] = {}
+        self.paths: dict[int, list[Path]] = {}
         for each in code.native:
-            base = () if each.outer is None else paths[root(each).index][0]
-            self.sites[each.index], paths[each.index] = site_rows(each, twins, base)
-        rows = []
-        for top in code.native:
-            if top.is_inner:
-                continue
-            base = paths[top.index][0]
-            found = [
-                (slots[f"codes_{each.index}[{at}]"], relative(path, base))
-                for each in within(top, code)
-                for at, path in enumerate(paths[each.index])
-                if path
-            ]
-            inner = [each for each in code.all if root(each) is top]
-            twin_of = {each.index: twins.of(each.node, base) for each in inner}
-            found += [
-                (slots[f"K_{index}"], relative(twin.path, base)) for index, twin in twin_of.items() if twin is not None
-            ]
-            needs = needed(top, code)
-            rows.append(
-                (
-                    top.index,
-                    top.name,
-                    first_line(top) if code.is_python else bound_at(top, code) if top.name else -1,
-                    tuple((slots[code.globals[name].c], name) for name in needs),
-                    tuple(found),
-                    slots[f"fo_{top.index}"],
-                    top.name in entries,
-                )
-            )
+            base = () if each.outer is None else next(iter(self.paths[root(each).index]), None)
+            rows = ([], []) if base is None else site_rows(each, twins, base)  # where nothing gets to, Python has no code
+            self.sites[each.index], self.paths[each.index] = rows
+        tops = [each for each in code.native if not each.is_inner]
+        self.lost = {known_by(top) for top in tops if twins.is_unfound(top.node)}
+        rows_of_plan = tuple(self.row(top, entries) for top in tops if self.paths[top.index])
         values = tuple(value for _, value in code.constant_values)
-        self.value = (parts, values, tuple(code.names), tuple(code.builtins), tuple(code.objects), tuple(rows))
+        self.value = (values, tuple(code.names), tuple(code.builtins), tuple(code.objects), rows_of_plan)
 
-
-def first_line(f: FunctionCode) -> int:
-    """The line where the code of a function begins: that of its first decorator."""
-    decorators = f.node.decorator_list if isinstance(f.node, ast.FunctionDef) else []
-    return min(f.node.lineno, *(each.lineno for each in decorators)) if decorators else f.node.lineno
+    def row(self, top: FunctionCode, entries: set[str]) -> tuple[object, ...]:
+        """A `Row` (sema_runtime/native.py) of a function of the top level."""
+        code, slots = self.code, self.slots
+        base = self.paths[top.index][0]
+        codes = [
+            (slots[f"codes_{each.index}[{at}]"], relative(path, base))
+            for each in within(top, code)
+            for at, path in enumerate(self.paths[each.index])
+            if path
+        ]
+        inner = [each for each in code.all if root(each) is top]
+        twin_of = {each.index: self.twins.of(each.node, base) for each in inner}
+        codes += [(slots[f"K_{index}"], relative(twin.path, base)) for index, twin in twin_of.items() if twin is not None]
+        own = self.twins.of(top.node, base)
+        assert own is not None
+        return (
+            top.index,
+            top.name,
+            bound_at(top, code) if top.name else -1,
+            tuple((slots[code.globals[name].c], name) for name in needed(top, code)),
+            tuple(codes),
+            slots[f"fo_{top.index}"],
+            top.name in entries,
+            own.code.co_firstlineno,
+            code_digest(own.code.co_code),
+        )
 
 
 def within(top: FunctionCode, code: ModuleCode) -> list[FunctionCode]:

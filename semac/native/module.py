@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import ast
 import glob
+import marshal
 import os
 import sysconfig
+from collections.abc import Callable
+from operator import attrgetter
+from types import CodeType
 from typing import Any
 
 from sema_runtime.values.errors import SemaError
@@ -18,9 +22,8 @@ from semac.fingerprint import compiler_hash, digest
 from semac.imports import cache
 from semac.ir.unit import Unit
 from semac.native.build import build
-from semac.native.extension import ModuleCode
+from semac.native.extension import Known, ModuleCode
 from semac.native.link import Plan, entered, insert_calls
-from semac.native.runtime_parts import parts
 from semac.native.sites import Twins
 from semac.pipeline import CompiledUnit, compile_source
 from semac.sources import decode
@@ -37,23 +40,30 @@ class Outcome:
 
 
 class Linked:
-    """A unit whose tree is linked with an extension of that name and file; text: of the extension, in C."""
+    """A unit whose tree is linked with an extension of that name and file; text: of the extension, in C.
+
+    code_of: gives the code that the linked unit is run as. A function whose code isn't found there stays Python.
+    """
 
     def __init__(
-        self, unit: CompiledUnit, name: str, path: str, parts: tuple[tuple[str, str, str], ...] = ()
+        self, unit: CompiledUnit, name: str, path: str, code_of: Callable[[CompiledUnit], CodeType] = attrgetter("code")
     ) -> None:
-        unit.tree = unshared(unit.tree)
+        tree, reps, left_out = unit.tree, param_reps(unit.unit), frozenset[Known]()
         self.unit = unit
-        self.name = name
-        self.code = ModuleCode(unit.tree, unit.unit.is_open, param_reps(unit.unit))
         self.text = ""
-        if self.code.native:
+        while True:
+            unit.tree = unshared(tree)
+            self.code = ModuleCode(unit.tree, unit.unit.is_open, reps, left_out)
+            if not self.code.native:
+                unit.tree = tree
+                return
             entries = entered(self.code)
-            statement = insert_calls(unit.tree, self.code, entries, name, path)
-            twins = Twins(unit.tree, unit.code)
-            plan = Plan(self.code, twins, entries, parts)
-            self.text = self.code.text(name, plan.sites)
-            put_plan(statement, plan.value)
+            insert_calls(unit.tree, self.code, entries, name, path)
+            plan = Plan(self.code, Twins(unit.tree, code_of(unit)), entries)
+            if not plan.lost:
+                break
+            left_out |= plan.lost
+        self.text = self.code.text(name, plan.sites, marshal.dumps(plan.value))
 
     @property
     def native_count(self) -> int:
@@ -72,14 +82,6 @@ def unshared(node: Any) -> Any:
         return node
     made = type(node)(**{name: unshared(part) for name, part in ast.iter_fields(node)})
     return ast.copy_location(made, node)
-
-
-def put_plan(statement: ast.stmt, value: object) -> None:
-    """Puts the plan where `link` is called."""
-    assert isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
-    constant = statement.value.args[3]
-    assert isinstance(constant, ast.Constant)
-    constant.value = value  # type: ignore[assignment]
 
 
 def param_reps(unit: Unit) -> dict[str, list[str]]:
@@ -114,23 +116,13 @@ def compile_natively(path: str) -> Outcome:
         raise SemaError(f"{path} {why}, and compiled code that is kept is all that runs natively")
     name = f"sema_native_{digest(source + compiler_hash()).hex()}"
     target = f"{extension_stem(kept['module'])}{name}{suffix()}"
-    linked = Linked(unit, name, target, built_parts())
+    linked = Linked(unit, name, target)
     if not linked.code.native:
         return Outcome([], linked.code.reasons, None)
     build(linked.text, name, target)
     for mode in kept:
         keep(unit, kept[mode], source, stamp if mode == "module" else None)
     return Outcome(linked.native, linked.code.reasons, target)
-
-
-def built_parts() -> tuple[tuple[str, str, str], ...]:
-    """The native modules of the runtime, built where they aren't yet."""
-    found = []
-    for part in parts():
-        if not part.is_built:
-            part.build()
-        found.append((part.module, part.name, part.path))
-    return tuple(found)
 
 
 def keep(unit: CompiledUnit, kept: str | None, source: bytes, stamp: tuple[int, ...] | None) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import ast
 import copy
 import dis
+import warnings
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from types import CodeType
 from typing import Any
 
 from semac.native.function import FunctionCode
 from semac.native.scopes import COMPREHENSIONS
-from semac.native.values import NotNative
 
 EMPTY = {dis.opmap[name] for name in ("NOP", "EXTENDED_ARG", "CACHE") if name in dis.opmap}
 PLAIN = {
@@ -42,7 +43,7 @@ class Twin:
 class Twins:
     """The code objects of a module, by the numbers of the nodes that they come from. code: the real one."""
 
-    def __init__(self, tree: ast.Module, code: CodeType, optimize: int = -1) -> None:
+    def __init__(self, tree: ast.Module, code: CodeType) -> None:
         marked = copy.deepcopy(tree)
         self.owners: dict[int, int] = {}
         for node in ast.walk(marked):
@@ -50,8 +51,15 @@ class Twins:
                 node.col_offset = node.number  # type: ignore[attr-defined]
                 node.end_col_offset = node.number + 1  # type: ignore[attr-defined]
         self.note_owners(marked, -1)
+        self.empty: dict[tuple[str, int], list[int]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and all(map(is_nothing, node.body)):
+                self.empty.setdefault((node.name, first_line(node)), []).append(node.number)  # type: ignore[attr-defined]
         self.by_node: dict[int, list[Twin]] = {}
-        self.pair(compile(marked, "<marked>", "exec", dont_inherit=True, optimize=optimize), code, ())
+        self.unfound: set[int] = set()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # whoever compiled the module has seen them
+            self.pair(compile(marked, "<marked>", "exec", dont_inherit=True), code, ())
 
     def note_owners(self, node: ast.AST, owner: int) -> None:
         """Notes in which function or comprehension each node stands."""
@@ -73,28 +81,56 @@ class Twins:
         number: int = node.number  # type: ignore[attr-defined]
         return next((twin for twin in self.by_node.get(number, ()) if twin.path[: len(base)] == base), None)
 
-    def pair(self, marked: CodeType, real: CodeType, path: Path) -> None:
+    def is_unfound(self, node: ast.AST) -> bool:
+        """Whether the real code of a function of the top level, or of one inside of it, isn't found."""
+        number: int = node.number  # type: ignore[attr-defined]
+        return number in self.unfound
+
+    def owners_of(self, marked: CodeType) -> list[int]:
+        """The number of the function or comprehension that a code object is of; those of functions that are alike."""
         columns = [position[2] for position in marked.co_positions()]
         owners = Counter(self.owners[column] for column in columns if column and column in self.owners)
+        if not owners:
+            return self.empty.get((marked.co_name, marked.co_firstlineno), [])
+        return [owners.most_common(1)[0][0]]
+
+    def pair(self, marked: CodeType, real: CodeType, path: Path, tops: Sequence[int] = ()) -> None:
+        """tops: the function of the top level that both are in."""
+        owners = self.owners_of(marked)
         if path and owners:
-            owner = owners.most_common(1)[0][0]
             places = zip(instructions(marked), instructions(real), strict=True)
             plain: dict[int, tuple[int, int]] = {}
             failing: dict[int, tuple[int, int]] = {}
             for (operation, _, position), (_, at, real_position) in places:
                 if position[2] is not None:
                     (plain if operation in PLAIN else failing)[position[2]] = at, real_position[0] or 0
-            self.by_node.setdefault(owner, []).append(Twin(path, real, {**plain, **failing}))
+            for owner in owners:
+                self.by_node.setdefault(owner, []).append(Twin(path, real, {**plain, **failing}))
         inner = [(at, value) for at, value in enumerate(real.co_consts) if isinstance(value, CodeType)]
         left = list(inner)
         for value in marked.co_consts:
-            if isinstance(value, CodeType):  # equal functions may be one constant
-                found = next((each for each in [*left, *inner] if is_like(value, each[1])), None)
-                if found is None:
-                    raise NotNative("its code is not found")
-                if found in left:
-                    left.remove(found)
-                self.pair(value, found[1], (*path, found[0]))
+            if not isinstance(value, CodeType):
+                continue
+            outermost = tops or self.owners_of(value)
+            # equal functions may be one constant
+            found = next((each for each in [*left, *inner] if is_like(value, each[1])), None)
+            if found is None:
+                self.unfound.update(outermost)
+                continue
+            if found in left:
+                left.remove(found)
+            self.pair(value, found[1], (*path, found[0]), outermost)
+
+
+def is_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement leaves no instruction."""
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or isinstance(statement, ast.Pass | ast.Global | ast.Nonlocal)
+
+
+def first_line(node: ast.FunctionDef) -> int:
+    """The line where the code of a function begins: that of its first decorator."""
+    return min(node.lineno, *(each.lineno for each in node.decorator_list)) if node.decorator_list else node.lineno
 
 
 Position = tuple[int | None, int | None, int | None, int | None]

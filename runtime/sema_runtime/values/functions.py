@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from sema_runtime.native import enters_natively
 from sema_runtime.values.lists import List
 from sema_runtime.values.matching import iterate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
     from typing import Any
 
 FUNCTION: type = type(lambda: None)
@@ -33,11 +35,13 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
     """
     if type(function) is not FUNCTION:
         return _foreign_call(function, args)
+    code: CodeType | None = None
     try:
-        caller = sys._getframe(2).f_code
+        frame = sys._getframe(2)
+        code = frame.f_code
     except ValueError:  # called by no Python code: the first function of a thread
-        caller = None
-    if caller is _CODE or caller is _APPLY or caller is _IN_TAIL or caller is _APPLY_IN_TAIL:
+        pass
+    if (code is _CODE or code is _APPLY or code is _IN_TAIL or code is _APPLY_IN_TAIL) and not enters_natively(frame):
         return TailCall(function, args)
     result: Any = function(*args)
     while type(result) is TailCall:
@@ -69,11 +73,13 @@ def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
     arguments = (*args[:-1], *items)
     if type(function) is not FUNCTION:
         return _foreign_call(function, arguments)
+    code: CodeType | None = None
     try:
-        caller = sys._getframe(2).f_code
+        frame = sys._getframe(2)
+        code = frame.f_code
     except ValueError:
-        caller = None
-    if caller is _CODE or caller is _APPLY or caller is _IN_TAIL or caller is _APPLY_IN_TAIL:
+        pass
+    if (code is _CODE or code is _APPLY or code is _IN_TAIL or code is _APPLY_IN_TAIL) and not enters_natively(frame):
         return TailCall(function, arguments)
     result: Any = function(*arguments)
     while type(result) is TailCall:

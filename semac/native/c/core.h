@@ -56,10 +56,19 @@ typedef struct sema_frame {
     int site;
 } sema_frame;
 
-/* The frames of one entry. token: the frame of the interpreter that entered; limit: how far the C stack may grow. */
+/* How many calls Python still allows, of which native functions count as many as their Python twins. */
+#if PY_VERSION_HEX >= 0x030c0000
+#define CALLS_LEFT py_recursion_remaining
+#else
+#define CALLS_LEFT recursion_remaining
+#endif
+
+/* The frames of one entry. token: the frame of the interpreter that entered; limit: how far the C stack may grow;
+left: how many calls Python still allows. */
 typedef struct sema_seg {
     sema_frame *top;
     char *limit;
+    int *left;
     unsigned ticks;
     void *token;
     struct sema_seg *next, *prev;
@@ -110,6 +119,7 @@ FAST sema_seg *sema_enter(void) {
     else if ((s = PyMem_Malloc(sizeof(sema_seg))) == NULL) Py_FatalError("out of memory");
     s->top = NULL;
     s->ticks = 0;
+    s->left = &ts->CALLS_LEFT;
     s->limit = LIKELY(SH->threads[ts->id % THREADS] == ts->id) ? SH->limits[ts->id % THREADS] : sema_find_limit(ts);
     s->token = sema_current_frame(ts);
     s->prev = NULL;
@@ -129,7 +139,7 @@ FAST void sema_leave(sema_seg *s) {
 
 FAST int sema_is_deep(sema_seg *s) {
     char here;
-    return UNLIKELY((char *)(uintptr_t)&here < s->limit);
+    return UNLIKELY((char *)(uintptr_t)&here < s->limit || *s->left <= 0);
 }
 
 COLD static int sema_breathe(sema_seg *s) {
