@@ -27,6 +27,7 @@ SECONDS = 20
 def run_native(source: str) -> str | None:
     """The printed value of a program, None for nil. Raises what it raises."""
     from programs.natively import natively
+
     from sema_runtime.values.printer import pretty
     from semac.pipeline import RESULT
     from semac.process import deepen

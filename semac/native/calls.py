@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
 
 from semac.native.entries import default_of
 from semac.native.expressions import expr, obj, operands, truth
@@ -251,7 +250,7 @@ def simple(c: str, result: str = "o", kind: str = "", count: int = 1) -> Intrins
 
 
 def given_away(c: str, kinds: tuple[str, ...], otherwise: str, kind: str) -> Intrinsic:
-    """`List([...])`, `Map({...})`: an object that takes over the one it is made of, where that is of one of the kinds."""
+    """`List([...])`, `Map({...})`: an object takes over the one it is made of, where that is of one of the kinds."""
 
     def write(f: FunctionCode, node: ast.Call) -> Value | None:
         if len(node.args) != 1:
@@ -373,7 +372,10 @@ INTRINSICS: dict[str, Intrinsic] = {
     "isinstance": is_instance,
     "any": over_generator(True),
     "all": over_generator(False),
-    **{name: over_generator(None) for name in ("sum", "tuple", "list", "set", "frozenset", "dict", "max", "min", "sorted")},
+    **{
+        name: over_generator(None)
+        for name in ("sum", "tuple", "list", "set", "frozenset", "dict", "max", "min", "sorted")
+    },
     "math.sqrt": square_root,
     VALUES + "lists.List": given_away("sema_list_take({})", ("list", "tuple"), "sema_list_of({})", "List"),
     VALUES + "maps.Map": given_away("sema_map_take(T_Map, {})", ("dict",), "sema_map_of(T_Map, {})", "Map"),

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from semac.native.expressions import expr, meet, test
+from semac.native.expressions import expr, meet
 from semac.native.function import Around, FunctionCode, said
+from semac.native.tests import test
 from semac.native.values import COUNTED, DROP, Value
 
 Block = Callable[[FunctionCode, list[ast.stmt]], None]

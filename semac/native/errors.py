@@ -7,6 +7,7 @@ import ast
 from semac.native.control import block
 from semac.native.expressions import meet, obj
 from semac.native.function import Around, Flow, FunctionCode, Variable
+from semac.native.targets import to_target
 from semac.native.values import COUNTED, NotNative, Value
 
 
@@ -165,8 +166,6 @@ def with_(f: FunctionCode, node: ast.With) -> None:
     enter = f.module.constant_name("__enter__")
     entered = f.checked("o", f"PyObject_CallMethodNoArgs({context.c}, {enter})", item.context_expr)
     if item.optional_vars is not None:
-        from semac.native.statements import to_target
-
         to_target(f, item.optional_vars, entered)
     else:
         f.drop_below(entered)

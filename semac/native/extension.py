@@ -10,9 +10,10 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from semac.native.entries import entry_text, wrapper_text
 from semac.native.calls import call
+from semac.native.choices import CHOICES
 from semac.native.closures import closure
+from semac.native.entries import entry_text, wrapper_text
 from semac.native.expressions import EXPRESSIONS, constant_value, expr
 from semac.native.function import FunctionCode, said
 from semac.native.iteration import comprehension
@@ -21,6 +22,7 @@ from semac.native.scopes import Scope
 from semac.native.statements import block
 from semac.native.values import C_TYPES, COUNTED, DROP_MAYBE, NOTHING, NotNative, of_all
 
+EXPRESSIONS.update(CHOICES)
 EXPRESSIONS.update({ast.Call: call, ast.Lambda: closure, ast.ListComp: comprehension, ast.DictComp: comprehension,
                     ast.SetComp: comprehension})  # fmt: skip
 CONSTANT.append(constant_value)
@@ -124,12 +126,14 @@ class ModuleCode(ModuleFacts):
     # The text
 
     def text(self, name: str, sites: dict[int, list[tuple[int, int, int, int]]], plan: bytes = b"") -> str:
-        """sites: of each function by its index, what becomes `sema_site`s. plan: what the extension keeps of its own."""
+        """sites: of each function by its index, what becomes `sema_site`s. plan: what the extension keeps."""
         native = self.native
         parts = [header.read_text(encoding="utf-8") for header in HEADERS]
         parts.append(self.statics(native))
         parts += [f"static {signature(code)};" for code in native]
-        parts += [f"static PyObject *w_{code.index}(PyObject *, PyObject *const *, size_t, PyObject *);" for code in native]
+        parts += [
+            f"static PyObject *w_{code.index}(PyObject *, PyObject *const *, size_t, PyObject *);" for code in native
+        ]
         parts += [function_text(code, sites[code.index]) for code in native]
         parts += [wrapper_text(code) for code in native]
         entries = [code for code in native if code.name]
@@ -150,7 +154,8 @@ class ModuleCode(ModuleFacts):
         slots = "".join(f"&{slot}, " for slot in self.slots)
         wrappers = "".join(f"W_{code.index}, " for code in self.all)
         methods = "".join(
-            f'{{"e_{code.index}", (PyCFunction)(void (*)(void))e_{code.index}, METH_FASTCALL, NULL}},\n' for code in entries
+            f'{{"e_{code.index}", (PyCFunction)(void (*)(void))e_{code.index}, METH_FASTCALL, NULL}},\n'
+            for code in entries
         )
         lines = [
             f"static PyObject **const SLOTS[] = {{{slots}NULL}};",
@@ -213,7 +218,9 @@ def write_function(f: FunctionCode) -> None:
     node = f.node
     if node.args.kwonlyargs or node.args.kwarg or node.args.posonlyargs or (node.args.defaults and f.is_inner):
         raise NotNative("parameters with names or defaults")
-    if isinstance(node, ast.FunctionDef) and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node)):
+    if isinstance(node, ast.FunctionDef) and any(
+        isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node)
+    ):
         raise NotNative("a generator")
     if isinstance(node, ast.Lambda):
         value = expr(f, node.body)
@@ -251,7 +258,10 @@ def function_text(f: FunctionCode, sites: list[tuple[int, int, int, int]]) -> st
     lines.append(f"static const char *const locals_{index}[] = {{{names}NULL}};")
     codes = "".join(f"{variable.code}, " for variable in shown)
     lines.append(f"static const int local_codes_{index}[] = {{{codes}0}};")
-    lines.append(f"static const sema_fn fn_{index} = {{sites_{index}, locals_{index}, local_codes_{index}, codes_{index}, &GLOBALS}};")
+    lines.append(
+        f"static const sema_fn fn_{index} = "
+        f"{{sites_{index}, locals_{index}, local_codes_{index}, codes_{index}, &GLOBALS}};"
+    )
     lines.append(f"#define TRACE() {trace_text(f, shown)}")
     lines.append(f"static {signature(f)} {{")
     lines.append(f"{C_TYPES[result]}r = {NOTHING[result]};")
@@ -285,20 +295,30 @@ def trace_text(f: FunctionCode, shown: list[Any]) -> str:
     values, dropped = [], []
     for at, variable in enumerate(shown):
         rep = variable.rep or "o"
-        make = {"i": "sema_shown_int({})", "d": "sema_shown({})", "f": "PyFloat_FromDouble({})", "b": "Py_NewRef(TRUTH({}))"}
+        make = {
+            "i": "sema_shown_int({})",
+            "d": "sema_shown({})",
+            "f": "PyFloat_FromDouble({})",
+            "b": "Py_NewRef(TRUTH({}))",
+        }
         values.append(make.get(rep, "(PyObject *){}").format(variable.c))
         if rep in make:
             dropped.append(f"Py_XDECREF(shown[{at}]); ")
-    return f"do {{ PyObject *shown[] = {{{', '.join(values)}}}; sema_trace(&fn_{f.index}, F.site, shown); {''.join(dropped)}}} while (0)"
+    shown_values = f"PyObject *shown[] = {{{', '.join(values)}}};"
+    return f"do {{ {shown_values} sema_trace(&fn_{f.index}, F.site, shown); {''.join(dropped)}}} while (0)"
 
 
 def deep_call(f: FunctionCode) -> str:
     """The call of the Python function where the C stack is nearly used up."""
     names = [*f.scope.params, *([f.scope.rest] if f.scope.rest else [])]
     boxed = {"i": "sint_box({})", "f": "PyFloat_FromDouble({})", "d": "sdyn_box({})", "b": "Py_NewRef(TRUTH({}))"}
-    args = [boxed.get(rep, "Py_NewRef({})").format(f"a{at}") for at, (_, rep) in enumerate(zip(names, f.param_reps, strict=True))]
+    args = [
+        boxed.get(rep, "Py_NewRef({})").format(f"a{at}")
+        for at, (_, rep) in enumerate(zip(names, f.param_reps, strict=True))
+    ]
     function = "self" if f.is_inner else f"fo_{f.index}"
-    made = f"sema_deep({function}, {len(args)}, {int(f.scope.rest is not None)}, (PyObject *[]){{{', '.join(args) or 'NULL'}}})"
+    array = f"(PyObject *[]){{{', '.join(args) or 'NULL'}}}"
+    made = f"sema_deep({function}, {len(args)}, {int(f.scope.rest is not None)}, {array})"
     answers = {"d": "sdyn_take({})", "i": "sint_answer({})", "f": "float_answer({})", "b": "truth_answer({})"}
     return answers.get(f.result or "o", "{}").format(made)
 

@@ -17,7 +17,7 @@ Flow = frozenset[str] | None  # the variables that surely have a value; None whe
 
 
 class Variable:
-    """One variable. c: its name in C. rep: "" until something is assigned. where: "local", "param", "cell" or "free"."""
+    """One variable. c: its name in C. rep: "" until something is assigned. where: "local", "param", "cell", "free"."""
 
     __slots__ = ("c", "code", "kind", "name", "rep", "where")
 
@@ -31,15 +31,16 @@ class Variable:
 
 
 class Around:
-    """What statements stand in. kind: "loop", "try" (errors go to `label`), "handler" (an error is being handled; saved:
-    what was handled before), "finally" and "with" (done on the way out; saved: the method `__exit__`).
-    depth: how many temporaries live when it begins."""
+    """What statements stand in.
+
+    kind: "loop", "try" (errors go to `label`), "handler" (an error is being handled; saved: what was handled before),
+    "finally" and "with" (done on the way out; saved: the method `__exit__`). depth: how many temporaries live when it
+    begins.
+    """
 
     __slots__ = ("body", "depth", "exits", "kind", "label", "node", "saved", "used")
 
-    def __init__(
-        self, kind: str, label: str, depth: int, saved: str = "", body: Any = None, node: Any = None
-    ) -> None:
+    def __init__(self, kind: str, label: str, depth: int, saved: str = "", body: Any = None, node: Any = None) -> None:
         self.kind = kind
         self.label = label
         self.depth = depth
@@ -239,7 +240,9 @@ class FunctionCode:
             return self.variables[name]
         scope = self.scope
         if name in scope.own:
-            where = "cell" if name in scope.cells else "param" if name in scope.params or name == scope.rest else "local"
+            where = (
+                "cell" if name in scope.cells else "param" if name in scope.params or name == scope.rest else "local"
+            )
             return self.add_variable(name, f"v{len(self.variables)}_{ascii_name(name)}", where)
         if name in scope.free:
             return self.add_variable(name, f"free{scope.free.index(name)}", "free")
@@ -335,7 +338,9 @@ class FunctionCode:
         if value.rep == "o":
             return value
         if value.rep == "b":
-            return Value("Py_True" if value.c == "1" else "Py_False" if value.c == "0" else f"TRUTH({value.c})", "o", kind="bool")
+            return Value(
+                "Py_True" if value.c == "1" else "Py_False" if value.c == "0" else f"TRUTH({value.c})", "o", kind="bool"
+            )
         number = int(value.c[6:-1]) if value.rep == "i" and value.c.startswith("SHORT(") else None
         if number is not None:
             return Value(self.module.constant(number), "o", kind="int")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from semac.native.expressions import meet, obj, test
+from semac.native.control import block, jump
+from semac.native.expressions import meet, obj, operands
 from semac.native.function import Around, FunctionCode, Variable, ascii_name
+from semac.native.targets import to_target
+from semac.native.tests import test
 from semac.native.values import NotNative, Value, placed
 
 Body = Callable[[], None]
@@ -14,7 +17,6 @@ COUNTING = "sema_runtime.support.counting."
 
 
 def for_(f: FunctionCode, node: ast.For) -> None:
-    from semac.native.statements import block
 
     orelse = (lambda: block(f, node.orelse)) if node.orelse else None
     run_loop(f, node.target, node.iter, opened(f, node.iter), lambda: block(f, node.body), orelse)
@@ -32,7 +34,9 @@ def run_loop(
     f.loops = True
     around = Around("loop", f.fresh("loop"), 0)
     last = "last" if orelse is not None else "end"
-    item = start_range(f, over, source, around, last) if len(over) == 3 else start_items(f, over[0], source, around, last)
+    item = (
+        start_range(f, over, source, around, last) if len(over) == 3 else start_items(f, over[0], source, around, last)
+    )
     before = f.assigned
     f.emit("if (TICK(S)) {")
     f.emit(f"F.site = {f.site(source)}; {f.leave()} }}")
@@ -58,7 +62,6 @@ def run_loop(
 
 def opened(f: FunctionCode, source: ast.expr) -> list[Value]:
     """What a loop runs over: one value, or the three of a range."""
-    from semac.native.expressions import operands
 
     bounds = range_bounds(f, source)
     return operands(f, bounds, as_objects=False) if bounds is not None else [obj(f, source)]
@@ -121,7 +124,6 @@ def end_of_items(f: FunctionCode, is_end: str, has_failed: str, source: ast.expr
 
 
 def bind_target(f: FunctionCode, target: ast.expr, value: Value, node: ast.expr) -> None:
-    from semac.native.statements import to_target
 
     to_target(f, target, value)
 
@@ -158,7 +160,6 @@ def comprehension(f: FunctionCode, node: ast.ListComp | ast.DictComp | ast.SetCo
 
 def decided(f: FunctionCode, node: ast.GeneratorExp, decides: bool) -> Value:
     """`any(... for ...)`, or `all`, which ends at the first item of that truth."""
-    from semac.native.control import jump
 
     first = opened(f, node.generators[0].iter)
     result = f.declare(f.fresh("found"), "int ")
@@ -194,7 +195,9 @@ def run(
     """The loops of a comprehension. first: the value of what the outermost one runs over, which is given back."""
     targets = {part.id for each in node.generators for part in ast.walk(each.target) if isinstance(part, ast.Name)}
     for part in ast.walk(node):
-        if isinstance(part, ast.Lambda) and any(isinstance(each, ast.Name) and each.id in targets for each in ast.walk(part)):
+        if isinstance(part, ast.Lambda) and any(
+            isinstance(each, ast.Name) and each.id in targets for each in ast.walk(part)
+        ):
             raise NotNative("a function that uses a variable of a comprehension")
     site = f.site(node)
     code = len(f.comprehension_nodes) + 1
@@ -214,9 +217,7 @@ def run(
     f.assigned = before
 
 
-def nested(
-    f: FunctionCode, node: ast.expr, generators: list[ast.comprehension], over: list[Value], add: Body
-) -> None:
+def nested(f: FunctionCode, node: ast.expr, generators: list[ast.comprehension], over: list[Value], add: Body) -> None:
     generator, *more = generators
     if generator.is_async:
         raise NotNative("an asynchronous comprehension")

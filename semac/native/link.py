@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from sema_runtime.native import code_digest
 from semac.native.extension import ModuleCode, known_by
 from semac.native.function import FunctionCode
 from semac.native.sites import ADDED, Path, Twins, relative, site_rows
-from sema_runtime.native import code_digest
 
 RUNTIME = "sema_runtime.native"
 PREFIX = "__sema_native_"
@@ -124,7 +124,8 @@ def entered(code: ModuleCode) -> set[str]:
     by_name = {each.c_name: each for each in code.native}
     long: set[str] = {each.c_name for each in code.native if each.loops}
     calls = {
-        each.c_name: each.called | {other.c_name for other in code.native if other.outer is each} for each in code.native
+        each.c_name: each.called | {other.c_name for other in code.native if other.outer is each}
+        for each in code.native
     }
     for each in code.native:
         reached: set[str] = set()
@@ -153,13 +154,16 @@ class Plan:
         self.paths: dict[int, list[Path]] = {}
         for each in code.native:
             base = () if each.outer is None else next(iter(self.paths[root(each).index]), None)
-            rows = ([], []) if base is None else site_rows(each, twins, base)  # where nothing gets to, Python has no code
+            rows = (
+                ([], []) if base is None else site_rows(each, twins, base)
+            )  # where nothing gets to, Python has no code
             self.sites[each.index], self.paths[each.index] = rows
         tops = [each for each in code.native if not each.is_inner]
         self.lost = {known_by(top) for top in tops if twins.is_unfound(top.node)}
         rows_of_plan = tuple(self.row(top, entries) for top in tops if self.paths[top.index])
         values = tuple(value for _, value in code.constant_values)
-        self.value = (values, tuple(code.names), tuple(code.builtins), tuple(code.objects), rows_of_plan)
+        facts = tuple(code.names), tuple(code.builtins), tuple(code.objects)
+        self.value: Any = (values, *facts, rows_of_plan)
 
     def row(self, top: FunctionCode, entries: set[str]) -> tuple[object, ...]:
         """A `Row` (sema_runtime/native.py) of a function of the top level."""
@@ -173,7 +177,9 @@ class Plan:
         ]
         inner = [each for each in code.all if root(each) is top]
         twin_of = {each.index: self.twins.of(each.node, base) for each in inner}
-        codes += [(slots[f"K_{index}"], relative(twin.path, base)) for index, twin in twin_of.items() if twin is not None]
+        codes += [
+            (slots[f"K_{index}"], relative(twin.path, base)) for index, twin in twin_of.items() if twin is not None
+        ]
         own = self.twins.of(top.node, base)
         assert own is not None
         return (

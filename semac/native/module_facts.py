@@ -11,8 +11,9 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from semac.native.values import Value, float_literal
 from semac.native.function import FunctionCode
+from semac.native.scopes import Scope
+from semac.native.values import Value, float_literal
 
 TYPE_OBJECTS = {
     "int": "PyLong", "float": "PyFloat", "bool": "PyBool", "str": "PyUnicode", "tuple": "PyTuple", "list": "PyList",
@@ -55,6 +56,7 @@ class ModuleFacts:
     def __init__(self, tree: ast.Module, is_open: bool) -> None:
         self.tree = tree
         self.is_draft = True
+        self.is_certain = False  # in the first rounds, what isn't known yet is guessed
         self.constants: dict[tuple[str, Any], str] = {}
         self.constant_values: list[tuple[str, Any]] = []
         self.names: dict[str, str] = {}
@@ -75,9 +77,15 @@ class ModuleFacts:
         self.classes = {
             statement.name: slots
             for statement in tree.body
-            if isinstance(statement, ast.ClassDef) and (slots := slots_of_class(statement)) and statement.name in self.globals
+            if isinstance(statement, ast.ClassDef)
+            and (slots := slots_of_class(statement))
+            and statement.name in self.globals
         }
         self.functions: dict[str, FunctionCode] = {}  # of the top level that have a native form, by name
+
+    def inner_function(self, f: FunctionCode, node: ast.FunctionDef | ast.Lambda, scope: Scope) -> FunctionCode:
+        """The code of a function inside of another."""
+        raise NotImplementedError
 
     # Constants
 
@@ -91,7 +99,9 @@ class ModuleFacts:
 
     def constant_name(self, text: str) -> str:
         """The C variable of an interned string."""
-        return self.names.setdefault(text, f"N_{len(self.names)}_{''.join(c if c.isascii() and c.isalnum() else '_' for c in text)}")
+        return self.names.setdefault(
+            text, f"N_{len(self.names)}_{''.join(c if c.isascii() and c.isalnum() else '_' for c in text)}"
+        )
 
     def runtime_object(self, module: str, name: str) -> str:
         """The C variable of something that the runtime has, which the module need not import."""
@@ -174,7 +184,9 @@ def definitions(statement: ast.stmt) -> list[tuple[str, str]]:
     if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
         return [(statement.target.id, "")]
     if isinstance(statement, ast.ImportFrom) and not statement.level:
-        is_known = statement.module in ("math", "builtins", "fractions") or (statement.module or "").startswith("sema_runtime.")
+        is_known = statement.module in ("math", "builtins", "fractions") or (statement.module or "").startswith(
+            "sema_runtime."
+        )
         return [
             (alias.asname or alias.name, f"{statement.module}.{alias.name}" if is_known else "")
             for alias in statement.names

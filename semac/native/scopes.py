@@ -15,6 +15,8 @@ class Scope:
 
     __slots__ = ("cells", "free", "globals", "inner", "own", "params", "rest")
 
+    free: list[str]
+
     def __init__(self, node: Function, around: frozenset[str]) -> None:
         args = node.args
         self.params = [arg.arg for arg in args.args]
@@ -44,7 +46,7 @@ class Scope:
         self.own = (assigned | given) - self.globals - nonlocals
         visible = (around | self.own) - self.globals
         self.inner = {function: Scope(function, visible) for function in functions}
-        wanted = {name for scope in self.inner.values() for name in scope.free}
+        wanted: set[str] = {name for scope in self.inner.values() for name in scope.free}
         self.cells = wanted & self.own
         self.free = sorted(((read | nonlocals | wanted) - self.own - self.globals) & around)
 
@@ -60,7 +62,9 @@ def walk(body: list[ast.stmt] | list[ast.expr]) -> Iterator[ast.AST]:
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             continue
         if isinstance(node, COMPREHENSIONS):
-            targets = {part.id for each in node.generators for part in ast.walk(each.target) if isinstance(part, ast.Name)}
+            targets = {
+                part.id for each in node.generators for part in ast.walk(each.target) if isinstance(part, ast.Name)
+            }
             stack.append((node.generators[0].iter, bound))
             bound = bound | targets
             parts: list[ast.AST] = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]

@@ -154,8 +154,11 @@ def is_like(marked: CodeType, real: CodeType) -> bool:
 
 
 def site_rows(f: FunctionCode, twins: Twins, base: Path) -> tuple[list[tuple[int, int, int, int]], list[Path]]:
-    """(code, site around, instruction, line) of the places of a function, and where its code objects are found. base:
-    where the function of the top level around it is. Python leaves out functions that no code gets to: these have none."""
+    """(code, site around, instruction, line) of the places of a function, and where its code objects are found.
+
+    base: where the function of the top level around it is. Python leaves out functions that no code gets to: these have
+    none.
+    """
     own = twins.of(f.node, base)
     if own is None:
         return [(0, -1, 0, 0) for _ in f.sites], []

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import ast
 
-from semac.native.arithmetic import COMPARISONS, as_float, finished, guarded_comparison
+from semac.native.arithmetic import COMPARISONS, as_float, finished
 from semac.native.expressions import assigns, expr, inlined_call, meet, negated_c, obj, truth
 from semac.native.function import FunctionCode
+from semac.native.guards import guarded_comparison
 from semac.native.values import DROP, Value
 
 TYPES = {"i": "(PyObject *)&PyLong_Type", "f": "(PyObject *)&PyFloat_Type", "b": "(PyObject *)&PyBool_Type"}
-LITERAL_TYPES = frozenset(f"(PyObject *)&Py{name}_Type" for name in ("Long", "Float", "Bool", "Unicode", "Tuple", "List", "Dict"))
+LITERAL_TYPES = frozenset(
+    f"(PyObject *)&Py{name}_Type" for name in ("Long", "Float", "Bool", "Unicode", "Tuple", "List", "Dict")
+)
 RICH = {"lt": "Py_LT", "le": "Py_LE", "gt": "Py_GT", "ge": "Py_GE", "eq": "Py_EQ", "ne": "Py_NE"}
 SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
@@ -225,8 +228,10 @@ def identical(f: FunctionCode, left: Value, right: Value, node: ast.Compare) -> 
         if {a.rep, b.rep} & {"i", "f"}:
             return "0"
         a, b = f.as_object(a, node), f.as_object(b, node)
-        return f"({a.c} == {b.c})" if a.rep == b.rep == "o" and not a.is_owned and not b.is_owned else settled(
-            f, f"({a.c} == {b.c})", a, b
+        return (
+            f"({a.c} == {b.c})"
+            if a.rep == b.rep == "o" and not a.is_owned and not b.is_owned
+            else settled(f, f"({a.c} == {b.c})", a, b)
         )
     a, b = f.as_dynamic(left), f.as_dynamic(right)
     return settled(f, f"sdyn_is({a.c}, {b.c})", *(each for each in (a, b) if each not in (left, right)))

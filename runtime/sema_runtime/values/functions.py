@@ -50,7 +50,7 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def call_in_tail(is_tail: bool, function: Callable[..., Any], *args: Any) -> Any:
-    """`tail_call` for native code, which has no frame. is_tail: whether the caller was itself called by one of these."""
+    """`tail_call` for native code, which has no frame. is_tail: whether its caller was called by one of these."""
     if type(function) is not FUNCTION:
         return _foreign_call(function, args)
     if is_tail:
