@@ -17,6 +17,7 @@ from operator import attrgetter
 from types import CodeType
 from typing import Any
 
+from sema_runtime.conditions.tracebacks import PRIVATE
 from sema_runtime.values.errors import SemaError
 from semac.fingerprint import compiler_hash, digest
 from semac.imports import cache
@@ -71,7 +72,7 @@ class Linked:
 
     @property
     def native(self) -> list[str]:
-        return sorted(each.name for each in self.code.native if each.name)
+        return sorted(each.name for each in self.code.native if each.name and not each.name.startswith(PRIVATE))
 
 
 def unshared(node: Any) -> Any:
