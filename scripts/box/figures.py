@@ -59,7 +59,7 @@ def answer() -> None:
         pid = session.worker.pid
         both = per_round(lambda: session.run(ONE_LINE), lambda: time.process_time() + cpu_of(pid))
     compiler = Compiler("<program>")
-    compiled = per_round(lambda: compiler.compile(ONE_LINE, "<program>", "program").code, time.process_time)
+    compiled = per_round(lambda: compiler.compile(ONE_LINE, "<program>", "module").code, time.process_time)
     print(f"{'':42} {both:10.2f} ms in all, {compiled:.2f} of it compiling")
     figure("CPU of a one-line program, warm", both - compiled, "ms", 0.2)
 

@@ -357,6 +357,7 @@ def add_member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> Ca
         (b"no archive", "words@1.0.0"),
         (archive({"package.sema": "x" * 1000})[:-20], "words@1.0.0"),
     ],
+    ids=["outside", "absolute", "symbolic-link", "hard-link", "device", "no-archive", "cut"],
 )
 def test_archives_that_nobody_should_trust(data: bytes, message: str, place: Place, server: RegistryServer) -> None:
     server.packages["words"] = {"1.0.0": data}
