@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function answers for: Python code is to run
 PREFIX = "__sema_native_"
 FUNCTION = type(lambda: None)
-MAIN_STACK = 8 << 20  # bytes of C stack of a thread of which nothing is known
 
 _shared: Any = None  # what all extensions share
 _linked: set[str] = set()  # the names of the extensions in use
@@ -112,7 +111,7 @@ def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, bu
     ours = tuple(getattr(import_module(module), name) for module, name in objects)
     interned = tuple(map(sys.intern, names))
     _shared = extension.sema_begin(
-        _shared, namespace, values, interned, found, ours, types, (FAILED, breathe, room_of_stack, trampolines)
+        _shared, namespace, values, interned, found, ours, types, (FAILED, breathe, trampolines)
     )
     _calls = extension.sema_calls
 
@@ -161,20 +160,6 @@ def unchanged(_: int, function: Any) -> Any:
 
 def breathe() -> None:
     """A call of Python code, which lets signals and other threads have their turn."""
-
-
-def room_of_stack() -> int:
-    """The bytes of C stack that the running thread may still use, more or less."""
-    import threading
-
-    if threading.current_thread() is not threading.main_thread():
-        return threading.stack_size() or MAIN_STACK
-    try:
-        import resource
-    except ImportError:
-        return 1 << 20
-    soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    return MAIN_STACK if soft < 0 else soft
 
 
 def native_calls(frame: FrameType) -> list[Call]:

@@ -122,7 +122,7 @@ def entered(code: ModuleCode) -> set[str]:
     """The functions that Python code should enter natively: those with loops or recursion, below them too. A call of
     one costs more than others gain."""
     by_name = {each.c_name: each for each in code.native}
-    long: set[str] = {each.c_name for each in code.native if each.loops}
+    long: set[str] = {each.c_name for each in code.native if each.loops or calls_itself(each)}
     calls = {
         each.c_name: each.called | {other.c_name for other in code.native if other.outer is each}
         for each in code.native
@@ -138,6 +138,11 @@ def entered(code: ModuleCode) -> set[str]:
         if each.c_name in reached or reached & long:
             long.add(each.c_name)
     return {each.name for each in code.native if each.name and each.c_name in long}
+
+
+def calls_itself(f: FunctionCode) -> bool:
+    """Whether a function inside of another uses the variable that holds it."""
+    return isinstance(f.node, ast.FunctionDef) and f.is_inner and f.node.name in f.scope.free
 
 
 class Plan:

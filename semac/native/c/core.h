@@ -8,6 +8,7 @@ these. Near the end of the C stack the Python twins are called instead. */
 #include <Python.h>
 #include <frameobject.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ typedef struct {
     uint64_t threads[THREADS];
     char *limits[THREADS];
     vectorcallfunc plain_call;
-    PyObject *failed, *breathe, *stack_limit, *trampolines;
+    PyObject *failed, *breathe, *trampolines;
 } sema_state;
 
 static sema_state *SH;
@@ -89,16 +90,31 @@ static PyObject *C_empty_str, *C_empty_tuple, *C_backwards;
 
 #define POLL_MASK 0x3fff
 
+#define MOST_STACK (40 << 20)
+
+COLD static char *sema_stack_end(void) {
+    /* The lowest address of the C stack of this thread; NULL where it isn't known. */
+#if defined(__APPLE__)
+    pthread_t self = pthread_self();
+    return (char *)pthread_get_stackaddr_np(self) - pthread_get_stacksize_np(self);
+#elif defined(__linux__)
+    pthread_attr_t attributes;
+    void *end = NULL;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return NULL;
+    if (pthread_attr_getstack(&attributes, &end, &size) != 0) end = NULL;
+    pthread_attr_destroy(&attributes);
+    return end;
+#else
+    return NULL;
+#endif
+}
+
 COLD static char *sema_find_limit(PyThreadState *ts) {
-    /* The lowest address that native frames may reach: half of the stack, at most 8 MB below this frame. */
-    char *here = (char *)&ts, *limit = here - (128 << 10);
-    PyObject *low = SH->stack_limit ? PyObject_CallNoArgs(SH->stack_limit) : NULL;
-    if (low != NULL) {
-        size_t room = PyLong_AsSize_t(low);
-        if (!PyErr_Occurred() && room > (256 << 10)) limit = here - (room / 2 < (8 << 20) ? room / 2 : (8 << 20));
-        Py_DECREF(low);
-    }
-    PyErr_Clear();
+    /* The lowest address that native frames may reach: half of what is left, the rest is for what they call. */
+    char *here = (char *)&ts, *end = sema_stack_end();
+    size_t room = end != NULL && end < here ? (size_t)(here - end) : 0;
+    char *limit = here - (room / 2 < MOST_STACK ? room / 2 : MOST_STACK);
     SH->threads[ts->id % THREADS] = ts->id;
     SH->limits[ts->id % THREADS] = limit;
     return limit;

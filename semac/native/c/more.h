@@ -321,13 +321,13 @@ static PyObject **sema_slot_at(int index);
 static vectorcallfunc sema_wrapper_at(int index);
 static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins, PyObject *objects);
 
-/* begin(shared or None, globals, constants, names, builtins, (List, Map, ...), (failed, breathe, stack_limit)) */
+/* begin(shared or None, globals, constants, names, builtins, (List, Map, ...), (failed, breathe, trampolines)) */
 static PyObject *sema_begin(PyObject *module, PyObject *args) {
-    PyObject *values, *names, *builtins, *objects, *shared, *failed, *breathe, *stack_limit, *trampolines;
-    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!(OOOOOO)(OOOO!)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
+    PyObject *values, *names, *builtins, *objects, *shared, *failed, *breathe, *trampolines;
+    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!(OOOOOO)(OOO!)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
                           &PyTuple_Type, &names, &PyTuple_Type, &builtins, &PyTuple_Type, &objects, &T_List, &T_Map, &T_HashMap, &T_Array,
-                          &O_EMPTY, &O_CHARS, &failed, &breathe, &stack_limit, &PyTuple_Type, &trampolines)) return NULL;
-    PyObject *kept[] = {GLOBALS, T_List, T_Map, T_HashMap, T_Array, O_EMPTY, O_CHARS, failed, breathe, stack_limit, trampolines};
+                          &O_EMPTY, &O_CHARS, &failed, &breathe, &PyTuple_Type, &trampolines)) return NULL;
+    PyObject *kept[] = {GLOBALS, T_List, T_Map, T_HashMap, T_Array, O_EMPTY, O_CHARS, failed, breathe, trampolines};
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) Py_INCREF(kept[i]);
     C_empty_str = PyUnicode_FromString("");
     C_empty_tuple = PyTuple_New(0);
@@ -344,7 +344,6 @@ static PyObject *sema_begin(PyObject *module, PyObject *args) {
     SH->plain_call = ((PyFunctionObject *)breathe)->vectorcall;
     SH->failed = failed;
     SH->breathe = breathe;
-    SH->stack_limit = stack_limit;
     SH->trampolines = trampolines;
     return PyCapsule_New(SH, "sema", NULL);
 }
