@@ -113,13 +113,8 @@ def outcome(namespace: dict[str, Any], at: int) -> list[str]:
         except Exception as error:
             shown = describe(error)
             places = [f"{frame.name} {frame.line}:{frame.col}" for frame in shown.frames]
-            return [
-                shown.message,
-                str(shown.hint),
-                *places,
-                to_text(condition_map(error).lookup(TRACE)),
-                out.getvalue(),
-            ]
+            trace = to_text(condition_map(error).lookup(TRACE)).partition('"outcome"')[0]  # whose callers are pytest's
+            return [shown.message, str(shown.hint), *places, trace.rpartition("{")[0], out.getvalue()]
 
 
 @pytest.mark.parametrize("at", range(len(ANSWERS + FAILURES)), ids=(ANSWERS + FAILURES).__getitem__)
