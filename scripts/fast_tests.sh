@@ -6,4 +6,4 @@ fast_tests="tests/box/test_checker.py tests/architecture tests/syntax tests/form
     tests/diagnostics/test_habits.py tests/docs/test_manual.py tests/lib/test_formats.py tests/lib/test_json.py
     tests/lib/test_numbers.py tests/lib/test_strings.py tests/llm/wires/test_wire_ollama.py
     tests/llm/test_llm_contract.py tests/tasks/test_tasks.py tests/workflow/journal/test_workflow_formats.py
-    tests/workflow/read/test_workflow_reading.py"
+    tests/workflow/read/test_workflow_reading.py tests/native/test_native_functions.py"

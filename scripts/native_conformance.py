@@ -1,122 +1,120 @@
-"""Runs programs natively and plainly in one process each, and compares what they print, give and raise.
+"""Runs programs with answers natively, and compares: what `sema eval --jsonl` would answer if all of it were native.
 
-python scripts/native_conformance.py FILE.jsonl [...] [--limit N]
+python scripts/native_conformance.py FILE.jsonl [...] [--jobs N] [--limit N]
 
-A line of a FILE is an object with a program in `src`. All functions that have a native form go into one extension, also
-those that `sema compile --native` finds too short, so that one run of the C compiler serves hundreds of programs. Each
-program that has such functions runs twice, as a module and as a program: linked with the extension, and without it.
-The exit status is 1 if any answer differs.
+A line of a FILE is an object with a program in `src` and its answer, as in the conformance corpus; it is judged as the
+tests judge it (`tests/support/corpus.py`). Each program gets an extension of its own, compiled without the C compiler's
+own care for speed. The exit status is 1 if an answer differs.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from sema_runtime import native
-from sema_runtime.conditions.describe import describe
-from sema_runtime.values.printer import to_text
-from semac.native.build import Refused, build
-from semac.native.kernels import Kernels, extension_text
-from semac.native.link import linked
-from semac.native.module import function_at
-from semac.pipeline import RESULT, compile_source
-from semac.process import deepen
-
-NAME = "sema_native_corpus"
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 20
 
 
-def programs(files: list[str], limit: int) -> list[tuple[str, str, Kernels]]:
-    """(name, text, native functions) of the programs that have some."""
-    found = []
-    for file in files:
-        for number, line in enumerate(Path(file).read_text(encoding="utf-8").split("\n")):
-            text = json.loads(line).get("src", "") if line else ""
-            try:
-                unit = compile_source(text, "<corpus>", "program")
-            except Exception:
-                continue  # its error is the same either way
-            kernels = Kernels(unit.unit, unit.tree, f"m{len(found)}_", short_too=True)
-            if kernels.entries:
-                found.append((f"{Path(file).stem}:{number + 1}", text, kernels))
-            if len(found) == limit:
-                return found
-    return found
+def run_native(source: str) -> str | None:
+    """The printed value of a program, None for nil. Raises what it raises."""
+    from programs.natively import natively
+
+    from sema_runtime.values.printer import pretty
+    from semac.pipeline import RESULT
+    from semac.process import deepen
+
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        deepen()
+        names: dict[str, Any] = {"__name__": "__main__", "__file__": "<input>"}
+        exec(natively(source, "<input>", "program").code, names)
+        value = names.get(RESULT)
+        return None if value is None else pretty(value)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def build_all(found: list[tuple[str, str, Kernels]], path: str) -> None:
-    """One extension for all programs, without the functions that mypyc refuses."""
-    while True:
-        text = extension_text(NAME, [kernels for _, _, kernels in found])
-        try:
-            build(text, NAME, path)
-            return
-        except Refused as refused:
-            names = {function_at(text, line) for line, _ in refused.lines}
-            print(f"refused by mypyc: {refused}", file=sys.stderr)
-            before = sum(len(kernels.functions) for _, _, kernels in found)
-            for _, _, kernels in found:
-                kernels.drop(names)
-            if before == sum(len(kernels.functions) for _, _, kernels in found):
-                raise
+def time_is_up(*_: object) -> None:
+    raise TimeoutError
 
 
-def answer(text: str, mode: str, kernels: Kernels | None, path: str) -> dict[str, Any]:
-    """What a program gives in one way."""
-    unit = compile_source(text, "<corpus>", mode, result=True)
-    if kernels is not None:
-        unit.tree = linked(unit.tree, kernels, NAME, path)
-    out = io.StringIO()
-    result: dict[str, Any] = {"value": None, "error": None}
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    with contextlib.redirect_stdout(out):
-        try:
-            exec(unit.code, namespace)
-            result["value"] = to_text(namespace.get(RESULT))
-        except (Exception, SystemExit) as error:
-            shown = describe(error)
-            result["error"] = [shown.message, shown.hint, shown.note, str(shown.place)]
-    return {**result, "output": out.getvalue()}
+def answer_all() -> None:
+    """Answers questions from the standard input, one a line."""
+    import faulthandler
+
+    from semac.cli.eval import worker as eval_worker
+    from semac.process import grow_stack
+
+    faulthandler.enable()
+    eval_worker._run = run_native
+    signal.signal(signal.SIGALRM, time_is_up)
+    questions = [json.loads(line) for line in sys.stdin]
+    with tempfile.TemporaryDirectory() as folder:
+        grow_stack()
+        workplace = eval_worker.Workplace(folder)
+        for question in questions:
+            print(json.dumps({"id": question["id"], **eval_worker.evaluate(question["src"])}), flush=True)
+            workplace.restore()
 
 
-def compared(found: list[tuple[str, str, Kernels]], path: str) -> int:
-    """The number of programs whose answers differ."""
-    different = 0
-    for name, text, kernels in found:
-        for mode in ("module", "program"):
-            plain, natively = answer(text, mode, None, path), answer(text, mode, kernels, path)
-            if plain != natively:
-                different += 1
-                print(f"{name} ({mode}): plain {plain}\n  native {natively}")
-    return different
+def asked(cases: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The answers by case; a process that dies answers with that, and another one goes on behind the case."""
+    answers: dict[str, dict[str, Any]] = {}
+    while cases:
+        questions = "".join(json.dumps({"id": case["id"], "src": case["src"]}) + "\n" for case in cases)
+        command = [sys.executable, __file__, "--answer", "-"]
+        done = subprocess.run(command, input=questions, capture_output=True, text=True)
+        found = [json.loads(line) for line in done.stdout.split("\n") if line.endswith("}")]
+        answers.update({answer["id"]: answer for answer in found})
+        if len(found) < len(cases):
+            answers[cases[len(found)]["id"]] = {"died": f"{done.returncode} {done.stderr[-1500:]}"}
+        cases = cases[len(found) + 1 :]
+    return answers
+
+
+def differing(path: str, limit: int) -> tuple[int, list[str]]:
+    """How many cases a file has, and what differs."""
+    from corpus import APART, EXPANDING, LEDGER, cases_of, difference
+
+    cases = [case for case in cases_of(Path(path)) if not APART & set(case.get("tags", ()))]
+    cases = [case for case in cases if not EXPANDING.search(case["src"])][:limit]
+    answers = asked(cases)
+    lines = []
+    for case in cases:
+        answer = answers[case["id"]]
+        differs = str(answer["died"]) if "died" in answer else difference(case, answer)
+        if differs and ("died" in answer or case["id"] not in LEDGER):
+            lines.append(f"{case['id']}: {case['src']!r}{differs}")
+    return len(cases), lines
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--limit", type=int, default=1000)
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--limit", type=int, default=100_000)
     options = parser.parse_args()
-    deepen()
-    found = programs(options.files, options.limit)
-    functions = sum(len(kernels.functions) for _, _, kernels in found)
-    print(f"{len(found)} programs with {functions} native functions", file=sys.stderr)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "corpus.so")
-        build_all(found, path)
-        if not native.load(NAME, path):
-            print("the extension can't be loaded", file=sys.stderr)
-            return 1
-        different = compared(found, path)
-    failures = sum(native.failures().values())
-    print(f"{different} answers differ; native functions failed {failures} times", file=sys.stderr)
-    return 1 if different else 0
+    if options.answer:
+        answer_all()
+        return 0
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
+    count = wrong = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for number, lines in pool.map(lambda path: differing(path, options.limit), options.files):
+            count += number
+            wrong += len(lines)
+            print("\n".join([*lines, f"{count} programs, {wrong} differ"]), flush=True)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

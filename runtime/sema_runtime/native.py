@@ -1,75 +1,194 @@
-"""What modules with native functions, and the native functions themselves, need at run time."""
+"""What binds modules to the extensions that hold their native functions (semac/native), at run time.
+
+A module that is linked with an extension calls `link` first, and gets `bind`, which it calls with the number of each
+statement after which functions can be bound, and `made`, which sees each lambda of its top level. An extension serves
+the first namespace that asks; where it can't be loaded nothing is bound, and Python code runs.
+"""
 
 from __future__ import annotations
 
 import _frozen_importlib_external as bootstrap  # what importlib.machinery wraps; loaded in every process
+import _imp
 import os
 import sys
 from _frozen_importlib import ModuleSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from types import CodeType, FrameType
     from typing import Any
 
-MOST_FAILURES = 100  # of a native function, before Python runs alone
+    Call = tuple[CodeType, dict[str, Any], int, int]  # code, globals, instruction, line
+    Bind = Callable[[int], None]
+    Made = Callable[[int, Any], Any]
+    # Of a function: its index, its name, the statement that binds it (-1: of a lambda), the globals that it needs, the
+    # code objects inside of its own, by where they go; the place of the function itself, whether it has an entry; its
+    # line and the digest of its bytecode.
+    Needs = tuple[tuple[int, str], ...]
+    Codes = tuple[tuple[int, tuple[int, ...]], ...]
+    Row = tuple[int, str, int, Needs, Codes, int, bool, int, bytes]
 
-FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function returns for: ask the plain one
+FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function answers for: Python code is to run
+PREFIX = "__sema_native_"
+FUNCTION = type(lambda: None)
 
-_failures: dict[tuple[str, str], int] = {}
-_linked: dict[tuple[str, str], list[tuple[dict[str, Any], str]]] = {}
+_shared: Any = None  # what all extensions share
+_linked: set[str] = set()  # the names of the extensions in use
+_calls: Callable[[FrameType], list[Call]] | None = None
 
 
-def load(name: str, path: str, module: str = "") -> bool:
-    """Loads an extension of native functions; false where it can't be used: the module then runs without it.
+def wanted() -> bool:
+    """Whether native functions may run: not where a debugger or coverage follows lines of Python."""
+    return os.environ.get("SEMA_NATIVE") != "0" and sys.gettrace() is None
 
-    module: the file of the module, from whose folder a relative path starts.
-    """
-    if name in sys.modules:
-        return True
-    if os.environ.get("SEMA_NATIVE") == "0" or sys.gettrace() is not None:
-        return False
+
+def load(name: str, path: str) -> Any:
+    """The module of an extension; None where it can't be used."""
+    module = sys.modules.get(name)
+    if module is not None or not wanted():
+        return module
     try:
-        place = os.path.join(os.path.dirname(module), path)
-        loader = bootstrap.ExtensionFileLoader(name, place)
-        extension = loader.create_module(ModuleSpec(name, loader, origin=place))
-        sys.modules[name] = extension
-        loader.exec_module(extension)
+        loader = bootstrap.ExtensionFileLoader(name, path)
+        module = loader.create_module(ModuleSpec(name, loader, origin=path))
+        loader.exec_module(module)
     except Exception:
-        sys.modules.pop(name, None)
+        return None
+    sys.modules[name] = module
+    return module
+
+
+def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ...]) -> tuple[Bind, Made]:
+    """Loads an extension for a module; gives `bind` and `made`.
+
+    path: of the extension; a relative one starts in the folder of the module. entries: the functions that begin with a
+    call of their native twins.
+    """
+    for entry in entries:
+        namespace[PREFIX + entry] = never
+    place = os.path.join(os.path.dirname(str(namespace.get("__file__", ""))), path)
+    extension = load(name, place) if name not in _linked else None
+    if extension is None:
+        return nothing, unchanged
+    _linked.add(name)
+    from marshal import loads
+
+    *facts, rows = loads(extension.sema_plan())
+    begin(extension, namespace, *facts)
+    places: dict[int, list[Row]] = {}
+    for row in rows:
+        places.setdefault(row[2], []).append(row)
+    lambdas = {row[0]: row for row in places.pop(-1, ())}
+
+    def bind(place: int) -> None:
+        for row in places.get(place, ()):
+            function = namespace.get(row[1])
+            if type(function) is FUNCTION and filled(extension, namespace, row, function) and row[6]:
+                namespace[PREFIX + row[1]] = getattr(extension, f"e_{row[0]}")
+
+    def made(index: int, function: Any) -> Any:
+        if index in lambdas and type(function) is FUNCTION:
+            filled(extension, namespace, lambdas[index], function)
+        return function
+
+    return bind, made
+
+
+def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any, objects: Any) -> None:
+    """Gives an extension what it is built on."""
+    global _shared, _calls
+    import builtins as python
+
+    types = tuple(
+        getattr(sys.modules.get(f"sema_runtime.values.{module}"), attribute, None)
+        for module, attribute in (("lists", "List"), ("maps", "Map"), ("maps", "HashMap"), ("mutable", "MutableArray"),
+                                  ("lists", "EMPTY"), ("atoms", "CHARS"))
+    )  # fmt: skip
+    from importlib import import_module
+
+    trampolines = import_module("sema_runtime.values.functions").TRAMPOLINES
+    found = tuple(getattr(python, each) for each in builtins)
+    ours = tuple(getattr(import_module(module), name) for module, name in objects)
+    interned = tuple(map(sys.intern, names))
+    _shared = extension.sema_begin(
+        _shared, namespace, values, interned, found, ours, types, (FAILED, breathe, trampolines)
+    )
+    _calls = extension.sema_calls
+
+
+def filled(extension: Any, namespace: dict[str, Any], row: Row, function: Any) -> bool:
+    """Binds a function; false where a global that it needs isn't there."""
+    index, _, _, needs, codes, slot, _, line, digest = row
+    code = function.__code__
+    if code.co_firstlineno != line or code_digest(code.co_code) != digest:  # another text than was compiled
         return False
+    if any(name not in namespace for _, name in needs):
+        return False
+    for at, name in needs:
+        extension.sema_fill(at, namespace[name])
+    for at, path in codes:
+        extension.sema_fill(at, code_at(code, path))
+    extension.sema_fill(slot, function)
+    extension.sema_take(index, function)
     return True
 
 
-def entry(namespace: dict[str, Any], module: str, target: str, function: str) -> Callable[..., Any]:
-    """A native function, for the global target of a module's namespace."""
-    native = getattr(sys.modules.get(module), function, None)
-    if native is None:
-        return never
-    _linked.setdefault((module, function), []).append((namespace, target))
-    found: Callable[..., Any] = native
-    return found
+def code_digest(code: bytes) -> bytes:
+    return bytes(_imp.source_hash(0, code))
+
+
+def code_at(code: CodeType, path: tuple[int, ...]) -> CodeType:
+    """The code object inside another, by the indexes of constants."""
+    for index in path:
+        code = code.co_consts[index]
+    return code
 
 
 def never(*_: Any) -> Any:
-    """Stands for a native function that isn't there."""
+    """Stands for a native function that isn't bound."""
     return FAILED
 
 
-def failed(module: str, function: str) -> Any:
-    """What a native function returns that raised an error; one that does so often isn't called any more."""
-    key = module, function
-    count = _failures[key] = _failures.get(key, 0) + 1
-    if count >= MOST_FAILURES:
-        for namespace, target in _linked.pop(key, ()):
-            namespace[target] = never
-    return FAILED
+def nothing(_: int) -> None:
+    """Stands for `bind` without an extension."""
+
+
+def unchanged(_: int, function: Any) -> Any:
+    """Stands for `made` without an extension."""
+    return function
 
 
 def breathe() -> None:
     """A call of Python code, which lets signals and other threads have their turn."""
 
 
-def failures() -> dict[tuple[str, str], int]:
-    """How often native functions have failed, by (extension, function)."""
-    return dict(_failures)
+def native_calls(frame: FrameType) -> list[Call]:
+    """The native functions that run between a frame of Python and what it has called, innermost first."""
+    return [] if _calls is None else _calls(frame)
+
+
+def enters_natively(frame: FrameType) -> bool:
+    """Whether what runs was not called by a frame of Python itself, but by native functions that it has called."""
+    return _calls is not None and bool(_calls(frame))
+
+
+def calls_around(frame: FrameType) -> Iterator[Call]:
+    """The calls around a frame that runs, innermost first, with those of native functions."""
+    outer = frame.f_back
+    while outer is not None:
+        yield from native_calls(outer)
+        yield outer.f_code, outer.f_globals, outer.f_lasti, outer.f_lineno
+        outer = outer.f_back
+
+
+def callers_of(frame: FrameType) -> Iterator[Call]:
+    """The calls around a frame, innermost first. A frame that stands for a native function in a traceback has no
+    callers of its own: they are those of the native function, while it runs."""
+    if frame.f_back is not None or _calls is None:
+        yield from calls_around(frame)
+        return
+    found = False
+    for call in calls_around(sys._getframe(1)):
+        if found:
+            yield call
+        found = found or call[0] is frame.f_code

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from random_programs import TOKEN, is_of_the_box
+from boxed_programs import TOKEN, is_of_the_box
 
 from semac.box.profile import ABSENT_FORMS
 

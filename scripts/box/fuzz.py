@@ -2,7 +2,7 @@
 
     python scripts/box/fuzz.py [--frames N] [--programs N] [--seed S] [--corpus FOLDER] [--state FILE]
 
-The programs are those of `random_programs.py`, run as sessions. The host must answer each with an outcome, in time, and
+The programs are those of `boxed_programs.py`, run as sessions. The host must answer each with an outcome, in time, and
 stay as large as it was; what is no outcome is a finding, as are a process that dies without a limit's name and words of
 Python in an answer. A frame must be read as a message or refused, and each value in it decoded or refused. With --state
 a run that was stopped goes on where it was; each batch depends on the seed and its number alone. The exit status is 1
@@ -27,7 +27,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from random_programs import NAMES, TOKEN, corpus, program
+from boxed_programs import NAMES, TOKEN, corpus, program
 
 from sema_runtime.box import Limits, Pool, Session
 from sema_runtime.box.codec import Encoder, decoded, for_python, to_frame

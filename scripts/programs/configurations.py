@@ -5,6 +5,7 @@ plain                      SEMA_OPT=0
 asserted                   all passes, units verified after each, types asserted at run time
 without:PASS,PASS          all passes but some (infer, own, ...: SEMA_SKIP)
 env:NAME=VALUE             all passes, with a variable of the environment set while programs are compiled and run
+native                     all passes, and functions as machine code
 call:PACKAGE.MODULE:NAME   what that function makes of (source, filename, mode): a CompiledUnit
 """
 
@@ -77,6 +78,10 @@ def configuration(name: str) -> Configuration:
         return Configuration(name, {"SEMA_OPT": "1"})
     if name == "plain":
         return Configuration(name, {"SEMA_OPT": "0"})
+    if name == "native":
+        from programs.natively import natively
+
+        return Configuration(name, {"SEMA_OPT": "1"}, compile=natively)
     if name == "asserted":
         return Configuration(name, {"SEMA_OPT": "1", "SEMA_ASSERT_TYPES": "1"}, is_verified=True)
     if kind == "env" and "=" in rest:

@@ -71,6 +71,10 @@ ATTRIBUTES = frozenset((
     "join", "lookup", "name", "next", "of", "pairs", "pinned", "pop", "sema_tag", "sorted_keys", "stable", "startswith",
     "value", "values", "with_traceback",
 ))  # fmt: skip
+METHODS = frozenset((  # those of the attributes that a program never sees: they are called where they are named
+    "append", "assoc", "copy", "endswith", "get", "is_integer", "join", "lookup", "of", "pop", "startswith",
+    "with_traceback",
+))  # fmt: skip
 BUILTIN_NAMES = frozenset((
     "abs", "all", "any", "bool", "chr", "dict", "enumerate", "Exception", "False", "float", "int", "isinstance", "iter",
     "len", "list", "map", "max", "min", "next", "None", "ord", "range", "reversed", "round", "set", "sorted", "str",
@@ -115,6 +119,7 @@ def check_tree(
         check_imported(module, [name])
     own = defined(nodes) | imports.keys()
     fields = slots(nodes)
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     for node in nodes:
         kind = type(node).__name__
         if kind not in NODES:
@@ -123,6 +128,8 @@ def check_tree(
             check_import(node)
         elif isinstance(node, ast.Attribute):
             check_attribute(node.attr, fields)
+            if node.attr in METHODS and node.attr not in fields:
+                check_method(node, id(node) in called)
         elif isinstance(node, ast.Name):
             if node.id not in imports and node.id not in atoms:
                 check_name(node.id, own)
@@ -198,6 +205,14 @@ def is_module(module: str, name: str) -> bool:
 def check_attribute(name: str, fields: frozenset[str]) -> None:
     if name.startswith("_") or not name.isascii() or (name not in ATTRIBUTES and name not in fields):
         raise Unsafe(f"an attribute {name}")
+
+
+def check_method(node: ast.Attribute, is_called: bool) -> None:
+    """A method is no value, and texts are joined by one that the compiler has written."""
+    if not is_called:
+        raise Unsafe(f"a method {node.attr} that isn't called")
+    if node.attr == "join" and not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
+        raise Unsafe("a join of a value")
 
 
 def check_name(name: str, own: frozenset[str]) -> None:

@@ -37,6 +37,9 @@ FILE = "<program>"
 ATOMS = (Keyword, Symbol, Char)
 CATCHABLE = "__Box_catchable"  # which no name of a program becomes
 MOST_WARNINGS = 5
+TOLD_AT_ONCE = 20  # entries of output, the further ones at most
+TOLD_EVERY = 0.05  # seconds
+LEFT_OUT = frozenset({"steps"})  # passes: tasks of the box are counted where they begin
 Answer = dict[str, Any]
 
 
@@ -88,12 +91,19 @@ class Pipe:
 
 
 class Prints(list[str]):
-    """What a program printed, an entry a call, within the limits of the run."""
+    """What a program printed, an entry a call, within the limits of the run. The host hears of it meanwhile, since a
+    program that is killed can't say what it printed.
 
-    def __init__(self, limits: dict[str, int]) -> None:
+    pipe: to the host; None: nobody hears.
+    """
+
+    def __init__(self, limits: dict[str, int], pipe: Pipe | None = None) -> None:
         super().__init__()
         self.left = limits["output_bytes"]
         self.limits = limits
+        self.pipe = pipe
+        self.told = 0  # entries that the host knows
+        self.told_at = 0.0
 
     def append(self, text: str) -> None:
         self.left -= len(text)
@@ -106,6 +116,9 @@ class Prints(list[str]):
                     over("output_exceeded", name, self.limits[name], "print less: a count, a sample, a summary")
                 )
         super().append(text)
+        if self.pipe is not None and (len(self) <= TOLD_AT_ONCE or time.monotonic() > self.told_at + TOLD_EVERY):
+            self.pipe.write({"printed": self[self.told :]})
+            self.told, self.told_at = len(self), time.monotonic()
 
 
 def over(reason: str, name: str, most: int, instead: str) -> Answer:
@@ -154,7 +167,7 @@ class Runner:
         self.warnings = []
         if self.pipe is not None:
             allow_processor_seconds(limits["wall_ms"] // 1000 + 2)
-        prints = Prints(limits)
+        prints = Prints(limits, self.pipe)
         apply_limits(limits)
         output.sink = output.error_sink = prints
         started = time.perf_counter()
@@ -383,7 +396,7 @@ def guard_compiler(runner: Runner) -> None:
             runner.warnings += warned(unit.warnings)
             admit(unit, runner.granted, runner.inputs)
             runner.is_admitted = True
-            unit.left_out |= {"steps"}  # tasks of the box are counted where they begin
+            unit.left_out |= LEFT_OUT
 
     def check_code(tree: ast.Module) -> None:
         imports.update(runner.session.shared.imports)

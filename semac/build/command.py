@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from semac.build.errors import BuildError
+from semac.build.launch import placed
 from semac.cli.common import SETTINGS, failed, standalone
 
 
@@ -127,7 +128,9 @@ def build(options: Options) -> dict[str, Any]:
 
 def output_path(options: Options) -> str:
     """The file to write."""
-    name = os.path.splitext(os.path.basename(options.file))[0]
+    path = os.path.abspath(options.file)
+    package = placed(path)[1]
+    name = package.rpartition(".")[2] or os.path.splitext(os.path.basename(path))[0]
     if sys.platform == "win32":
         name += ".exe" if options.standalone else ".pyz"
     if options.output is None:

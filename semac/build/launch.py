@@ -13,6 +13,7 @@ from semac.cli.running import find_sema_modules, run_code
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
+    from typing import Any
 
 APP, PACKAGES = "app", "packages"
 
@@ -31,15 +32,37 @@ def _run(folder: str, entry: str, digest: str, command: list[str]) -> int:
     if command[1:2] == [bundle.RUN_MODULE]:
         return _run_module(command[2:])
     path = os.path.join(folder, entry)
-    bundle.root, bundle.packages = os.path.dirname(path), os.path.join(folder, PACKAGES)
-    sys.path.insert(0, bundle.root)
+    root, package = placed(path)
+    bundle.root, bundle.packages = root, os.path.join(folder, PACKAGES)
+    sys.path.insert(0, root)
     if command[1:2] == ["--mcp"]:
         from semac.build.served import serve
 
-        return serve(path, digest, command[2:])
+        return serve(lambda: namespace(path, digest, command[0]), command)
     find_sema_modules()
     shown = source_of(path)
-    return guarded(lambda: run_code(code(path, digest), shown, command), shown)
+    return guarded(lambda: run_code(code(path, digest), shown, command, package), shown)
+
+
+def placed(path: str) -> tuple[str, str]:
+    """(the folder from which a program imports, its package or ""). `__main__` of a package runs as by `python -m`."""
+    folder = os.path.dirname(path)
+    names: list[str] = []
+    if os.path.basename(path).partition(".")[0] == "__main__":
+        while any(os.path.isfile(os.path.join(folder, f"__init__{ending}")) for ending in (".py", ".sema")):
+            folder, name = os.path.split(folder)
+            names.insert(0, name)
+    return folder, ".".join(names)
+
+
+def namespace(path: str, digest: str, command: str) -> dict[str, Any]:
+    """The global variables of the program, which has run as a module: not as `__main__`."""
+    find_sema_modules()
+    sys.argv[:] = [command]
+    module = type(sys)(os.path.splitext(os.path.basename(source_of(path)))[0])
+    module.__file__ = source_of(path)
+    exec(code(path, digest), module.__dict__)
+    return vars(module)
 
 
 def _run_module(command: list[str]) -> int:

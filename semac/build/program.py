@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sysconfig import get_path
 
 from semac.build.errors import BuildError
+from semac.build.launch import placed
 from semac.imports.traced import Named, files_of, named_in_python, named_in_sema
 
 MOST_FILES = 20_000
@@ -18,10 +19,11 @@ MANIFEST = "sema.toml"
 class Program:
     """What a program is built of. Places are paths in the built program, with `/`.
 
-    entry: the place of its file. folder: the place of the entry's folder, "" or with a final `/`: imports of Python and
-    relative reads start there. sources: place → file, of Sema and Python files. packages: the same, of Sema packages.
-    imported: the real paths of Sema files that are imported and not only loaded. included: place → file, of data.
-    modules: names of Python modules of others. notes: what could not be traced or found.
+    entry: the place of its file. folder: the place of the entry's folder, or of that above its package if it is a
+    `__main__`, "" or with a final `/`: imports of Python and relative reads start there. sources: place → file, of Sema
+    and Python files. packages: the same, of Sema packages. imported: the real paths of Sema files that are imported and
+    not only loaded. included: place → file, of data. modules: names of Python modules of others. notes: what could not
+    be traced or found.
     """
 
     entry: str
@@ -47,7 +49,7 @@ def traced(entry: str, includes: Iterable[str] = ()) -> Program:
     installed = os.path.join(os.path.realpath(packages_dir()), "")
     packages = {path for path in trace.files if path.startswith(installed)}
     own = trace.files - packages
-    root = os.path.commonpath(map(os.path.dirname, own))
+    root = os.path.commonpath([trace.folder, *map(os.path.dirname, own)])
     program = Program(
         entry=place_of(trace.entry, root),
         folder=place_of(os.path.join(trace.folder, ""), root) if trace.folder != root else "",
@@ -73,13 +75,13 @@ class _Trace:
 
     def __init__(self, entry: str) -> None:
         self.entry = entry
-        self.folder = os.path.dirname(entry)
-        self.files = {entry}
+        self.folder, package = placed(entry)
+        self.files = {entry, *files_of(Named("module", package), entry, self.folder)}
         self.imported: set[str] = set()
         self.modules: set[str] = set()
         self.notes: list[str] = []
         sites = tuple({os.path.join(os.path.realpath(get_path(kind)), "") for kind in ("purelib", "platlib")})
-        waiting = [entry]
+        waiting = [*self.files]
         while waiting:
             path = waiting.pop()
             data = read(path)

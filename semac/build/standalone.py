@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from semac.build.program import Program
 
 REPORTED = ("nth", "string-ref", "mutable-array/get", "mutable-array/set!")  # builtins that word errors of others
+FOR_COMMANDS = (
+    "semac/cli/",
+    "semac/editors/",
+    "semac/mcp_server/",
+    "semac/project/",
+    "sema_runtime/workflow/viewer/page/",
+)
 SHOWN = 3000  # characters of what PyInstaller says
 START = """\
 import os
@@ -76,7 +83,7 @@ def arguments(
     ours = our_packages()
     modules = [place for place in ours if place.endswith(".py")]
     write(work, "program", compiled.files)
-    write(work, "data", {place: data for place, data in ours.items() if place not in modules})
+    write(work, "data", {place: data for place, data in ours.items() if is_data(place)})
     with open(os.path.join(work, "start.py"), "w", encoding="utf-8") as file:
         file.write(START.format(entry=compiled.main, digest=compiled.digest or ""))
     command = [sys.executable, "-m", "PyInstaller", "--onefile", "--noconfirm", "--log-level=WARN", "--name=program"]
@@ -88,6 +95,11 @@ def arguments(
     command += [f"--exclude-module={name}" for name in sorted(left_out(modules, distributions))]
     command += [f"--copy-metadata={distribution.metadata['Name']}" for distribution in distributions.values()]
     return [*command, os.path.join(work, "start.py")]
+
+
+def is_data(place: str) -> bool:
+    """Whether a file of ours is data that programs may need: each is unpacked at each start."""
+    return not place.endswith(".py") and not place.startswith(FOR_COMMANDS)
 
 
 def write(work: str, folder: str, layer: Layer) -> None:

@@ -23,7 +23,7 @@ def main(args: list[str]) -> int:
 @click.option("-o", "--output", metavar="OUT", help="File or folder to write; - for stdout. [FILE with .py, beside it]")
 @click.option("--check", is_flag=True, help="Compile without writing; report whether it worked.")
 @click.option("--fast", is_flag=True, help="Write what runs fastest, not what reads best: see below.")
-@click.option("--native", is_flag=True, help="Compile functions of numbers to machine code, which imports then use.")
+@click.option("--native", is_flag=True, help="Compile functions to machine code, which imports then use.")
 @click.option("--dump", metavar="PASS", help="Print what one pass of the compiler makes instead: see below.")
 def compile_command(source: str, output: str | None, check: bool, fast: bool, native: bool, dump: str | None) -> int:
     """Compile Sema files to Python modules that run wherever sema_runtime is installed.

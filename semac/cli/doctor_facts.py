@@ -8,7 +8,6 @@ from typing import Any
 
 # extra: (the modules it installs, the features it adds)
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
-    "native": (("mypyc", "setuptools"), "sema compile --native (needs a C compiler, too)"),
     "web": (("uvicorn", "httptools", "websockets"), "http/serve, ws/connect, sema workflow view"),
     "markup": (("pyromark", "selectolax"), "html/*, markdown/*"),
     "watch": (("watchfiles",), "system events for fs/watch"),

@@ -39,7 +39,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
     "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
-NOT_YET = ("dap", "disasm", "update", "web")  # the reference's
+INSTEAD = {  # of commands that the reference has
+    "dap": "debugpy debugs Sema files: python -m debugpy --listen 5678 --wait-for-client -m semac FILE",
+    "disasm": "sema compile FILE -o - shows the Python that a file becomes",
+    "update": "pip install --upgrade semac",
+    "web": "the playground of the documentation's site runs Sema in a browser",
+}
 EPILOG = """\b
 Commands:
 {commands}
@@ -108,8 +113,8 @@ def _no_command(word: str) -> str | None:
 
     if os.path.lexists(word):
         return None
-    if word in NOT_YET:
-        return f"'sema {word}' is not available yet"
+    if word in INSTEAD:
+        return f"there is no 'sema {word}'\n  hint: {INSTEAD[word]}"
     near = get_close_matches(word, COMMANDS, 1, 0.75)
     return f"no such file or command '{word}'. Did you mean 'sema {near[0]}'?" if near else None
 

@@ -13,6 +13,8 @@ PASSED_ON = {**SETTINGS, "ignore_unknown_options": True, "allow_interspersed_arg
 
 def main(args: list[str]) -> int:
     """Runs `sema run ARGS` and returns the exit status of what it ran."""
+    if args[:1] == ["-m"] and args[2:3] not in ([], ["--"]):
+        args = [*args[:2], "--", *args[2:]]  # options behind the module are its own
     return standalone(run_command, args)
 
 

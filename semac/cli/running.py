@@ -55,13 +55,16 @@ def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
     run_code(code, path, [path, *arguments])
 
 
-def run_code(code: CodeType, path: str, command: Sequence[str]) -> None:
-    """Runs the code of a program as the main module. path: of its file. command: what `sys.argv` is to be."""
+def run_code(code: CodeType, path: str, command: Sequence[str], package: str = "") -> None:
+    """Runs the code of a program as the main module. path: of its file. command: what `sys.argv` is to be. package: the
+    one whose `__main__` it is."""
     sys.argv = [*command]
     deepen()
     gc.set_threshold(*COLLECTOR)
     module = type(sys)("__main__")  # the module that pickled functions and other processes look for
     module.__file__ = path
+    if package:
+        module.__package__ = package
     atexit.register(sys.modules.__setitem__, "__main__", sys.modules["__main__"])  # Python takes modules apart: 0.2 s
     sys.modules["__main__"] = module
     exec(code, module.__dict__)

@@ -1,1 +1,1 @@
-"""Native code: functions of numbers and arrays compiled to machine code by mypyc, beside the Python of their module."""
+"""Native code: the functions of a module as C, beside its Python."""

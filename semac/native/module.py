@@ -7,28 +7,100 @@ its extension. Where it is stale or the extension can't be loaded, plain code ru
 
 from __future__ import annotations
 
+import ast
 import glob
+import marshal
 import os
 import sysconfig
+from collections.abc import Callable
+from operator import attrgetter
+from types import CodeType
+from typing import Any
 
+from sema_runtime.conditions.tracebacks import PRIVATE
 from sema_runtime.values.errors import SemaError
 from semac.fingerprint import compiler_hash, digest
 from semac.imports import cache
 from semac.ir.unit import Unit
-from semac.native.build import Refused, build
-from semac.native.kernels import Kernels, extension_text
-from semac.native.link import linked
+from semac.native.build import build
+from semac.native.extension import Known, ModuleCode
+from semac.native.link import Plan, entered, insert_calls
+from semac.native.sites import Twins
 from semac.pipeline import CompiledUnit, compile_source
 from semac.sources import decode
+from semac.types.lattice import BOOL, FLOAT, INT, REAL
 
 
 class Outcome:
-    """native: the functions that run natively when they are called. plain: why others don't, by name."""
+    """native: the functions that run natively. plain: why others don't, by name."""
 
     def __init__(self, native: list[str], plain: dict[str, str], path: str | None) -> None:
         self.native = native
         self.plain = plain
         self.path = path
+
+
+class Linked:
+    """A unit whose tree is linked with an extension of that name and file; text: of the extension, in C.
+
+    code_of: gives the code that the linked unit is run as. A function whose code isn't found there stays Python.
+    """
+
+    def __init__(
+        self, unit: CompiledUnit, name: str, path: str, code_of: Callable[[CompiledUnit], CodeType] = attrgetter("code")
+    ) -> None:
+        tree, reps, left_out = unit.tree, param_reps(unit.unit), frozenset[Known]()
+        self.unit = unit
+        self.text = ""
+        while True:
+            unit.tree = unshared(tree)
+            self.code = ModuleCode(unit.tree, unit.unit.is_open, reps, left_out)
+            if not self.code.native:
+                unit.tree = tree
+                return
+            entries = entered(self.code)
+            insert_calls(unit.tree, self.code, entries, name, path)
+            plan = Plan(self.code, Twins(unit.tree, code_of(unit)), entries)
+            if not plan.lost:
+                break
+            left_out |= plan.lost
+        self.text = self.code.text(name, plan.sites, marshal.dumps(plan.value))
+
+    @property
+    def native_count(self) -> int:
+        return len(self.code.native)
+
+    @property
+    def native(self) -> list[str]:
+        return sorted(each.name for each in self.code.native if each.name and not each.name.startswith(PRIVATE))
+
+
+def unshared(node: Any) -> Any:
+    """A copy of a tree in which no part stands in two places."""
+    if isinstance(node, list):
+        return [unshared(part) for part in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node)(**{name: unshared(part) for name, part in ast.iter_fields(node)})
+    return ast.copy_location(made, node)
+
+
+def param_reps(unit: Unit) -> dict[str, list[str]]:
+    """How the parameters of functions are represented, as far as the compiler knows their types, by Python name."""
+    found = {}
+    for function in unit.functions:
+        var = function.var
+        if var is not None and var.is_global and var.py and not var.assigned and var.defined == 1:
+            found[var.py] = [rep_of(param.type) for param in function.params]
+    return found
+
+
+def rep_of(type_: object) -> str:
+    tags = getattr(type_, "tags", 0)
+    for kinds, rep in ((INT, "i"), (FLOAT, "f"), (BOOL, "b"), (REAL, "d")):
+        if tags and not tags & ~kinds:
+            return rep
+    return "o"
 
 
 def compile_natively(path: str) -> Outcome:
@@ -38,77 +110,27 @@ def compile_natively(path: str) -> Outcome:
     real = os.path.realpath(path)
     stamp = cache.stamp(os.stat(path))
     kept = {"module": cache.cache_path(os.path.abspath(path)), "program": cache.program_path(real)}
-    program = native_program(decode(source, path), real)
+    unit = compile_source(decode(source, path), real, "module")
     forget(kept)
-    kernels = Kernels(program.unit, program.tree)
-    if not kernels.entries:
-        return Outcome([], kernels.reasons, None)
-    if not program.unit.is_portable or program.unit.warnings or kept["module"] is None:
-        why = "has warnings" if program.unit.warnings else "can't be kept compiled"
+    if kept["module"] is None or not unit.unit.is_portable or unit.unit.warnings:
+        why = "has warnings" if unit.unit.warnings else "can't be kept compiled"
         raise SemaError(f"{path} {why}, and compiled code that is kept is all that runs natively")
     name = f"sema_native_{digest(source + compiler_hash()).hex()}"
     target = f"{extension_stem(kept['module'])}{name}{suffix()}"
-    build_or_drop(kernels, name, target)
-    if kernels.entries:
-        units = {
-            "program": program,
-            "module": compile_source(decode(source, path), real, "module", lists_globals=True, watch=without_copies),
-        }
-        for mode, unit in units.items():
-            keep(unit, kept[mode], source, kernels, name, target, stamp if mode == "module" else None)
-    return Outcome(sorted(kernels.entries), kernels.reasons, target)
+    linked = Linked(unit, name, target)
+    if not linked.code.native:
+        return Outcome([], linked.code.reasons, None)
+    build(linked.text, name, target)
+    for mode in kept:
+        keep(unit, kept[mode], source, stamp if mode == "module" else None)
+    return Outcome(linked.native, linked.code.reasons, target)
 
 
-def native_program(text: str, path: str) -> CompiledUnit:
-    """The program from which native functions are made: it relies on nothing that a test at an entry doesn't see."""
-    return compile_source(text, path, "program", watch=without_signs)
-
-
-def without_signs(_: str, unit: Unit) -> None:
-    unit.left_out = frozenset(("signs",))
-
-
-def without_copies(_: str, unit: Unit) -> None:
-    """Has the module call its public functions, which call the native ones."""
-    unit.left_out = frozenset(("versions",))
-
-
-def keep(
-    unit: CompiledUnit,
-    kept: str | None,
-    source: bytes,
-    kernels: Kernels,
-    name: str,
-    target: str,
-    stamp: tuple[int, ...] | None,
-) -> None:
+def keep(unit: CompiledUnit, kept: str | None, source: bytes, stamp: tuple[int, ...] | None) -> None:
     """Stores the linked code. Raises SemaError where that is impossible."""
-    unit.tree = linked(unit.tree, kernels, name, target)
     macro_files = {file: cache.file_hash(file) for file in unit.macro_files}
     if kept is None or not cache.store(cache.native_path(kept), source, unit.code, macro_files, stamp, True):
         raise SemaError(f"cannot write to {os.path.dirname(kept or '')}")
-
-
-def build_or_drop(kernels: Kernels, name: str, target: str) -> None:
-    """Builds the extension, without the functions that mypyc refuses."""
-    while kernels.entries:
-        text = extension_text(name, [kernels])
-        try:
-            build(text, name, target)
-            return
-        except Refused as refused:
-            named = {function_at(text, line): why for line, why in refused.lines}
-            known = {function: name for name in kernels.functions for function in [kernels.native_name(name)]}
-            if not named.keys() & known.keys():
-                raise SemaError("mypyc failed", f"it said: {refused}") from None
-            kernels.reasons.update({known[each]: why for each, why in named.items() if each in known})
-            kernels.drop(set(named))
-
-
-def function_at(text: str, line: int) -> str:
-    """The name of the function in which a line of a text stands."""
-    above = [row for row in text.split("\n")[:line] if row.startswith("def ")]
-    return above[-1][4:].partition("(")[0] if above else ""
 
 
 def suffix() -> str:

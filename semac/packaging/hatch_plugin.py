@@ -10,7 +10,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
-from semac.packaging.modules import PackagingError, check_dependencies, compiled_module, compiled_target, settings_of
+from semac.packaging.modules import (
+    PackagingError,
+    check_dependencies,
+    compiled_module,
+    compiled_target,
+    settings_of,
+    stub_target,
+)
 
 TABLE = "tool.hatch.build.hooks.semac"
 SUFFIX = ".sema"
@@ -21,7 +28,7 @@ PREPARE = (
 
 
 class SemaBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds `mail.py` for each `mail.sema` of a wheel; for an editable install the import hook compiles."""
+    """Adds `mail.py` and `mail.pyi` for each `mail.sema` of a wheel. In editable installs the import hook compiles."""
 
     PLUGIN_NAME = "semac"
 
@@ -62,10 +69,12 @@ class SemaBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         for number, (path, file) in enumerate(sorted(sources.items())):
             target = compiled_target(path, files)
             module = compiled_module(file, settings)
-            text = os.path.join(folder, f"{number}.py")
-            with open(text, "w", encoding="utf-8") as written:
-                written.write(module.text)
-            build_data["force_include"][text] = target
+            for place, text in ((target, module.text), (stub_target(target, files), module.stub)):
+                if place is not None:
+                    made = os.path.join(folder, f"{number}{os.path.splitext(place)[1]}")
+                    with open(made, "w", encoding="utf-8") as written:
+                        written.write(text)
+                    build_data["force_include"][made] = place
             if module.extension is not None:
                 self._folders.append(os.path.dirname(module.extension))
                 beside = os.path.join(os.path.dirname(target), os.path.basename(module.extension))

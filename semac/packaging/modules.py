@@ -48,9 +48,11 @@ def settings_of(table: Mapping[str, Any], where: str) -> Settings:
 
 
 class Compiled(NamedTuple):
-    """What a source becomes. text: of the module; extension: the path of its native functions, if it has any."""
+    """What a source becomes. text: of the module; stub: its types, for type checkers; extension: the path of its native
+    functions, if it has any."""
 
     text: str
+    stub: str
     extension: str | None = None
 
 
@@ -65,24 +67,31 @@ def compiled_target(target: str, others: Iterable[str]) -> str:
     return module
 
 
+def stub_target(module: str, others: Iterable[str]) -> str | None:
+    """The path in the wheel of the stub for a module there; None where its author has written one."""
+    target = f"{module}i"
+    return None if target in others else target
+
+
 def compiled_module(source: str, settings: Settings, mode: str = "module") -> Compiled:
     """The module for a source file. mode: as `compile_source` has it. Raises PackagingError."""
     from semac.diagnostics.render import render
     from semac.packaging.native import native_module
     from semac.pipeline import compile_source
     from semac.sources import decode, read_file
+    from semac.stubs.stub import stub_text
 
     real = os.path.realpath(source)
     try:
         text = decode(read_file(source), source)
-        if settings.native:
-            native = native_module(text, real)
-            if native is not None:
-                return Compiled(*native)
         unit = compile_source(text, real, mode, lists_globals=True)
         unit.text = text
         unit.show_warnings()
-        return Compiled(unit.mapped_text())
+        stub = stub_text(unit, os.path.basename(source)) if mode == "module" else ""
+        native = native_module(text, real) if settings.native else None
+        if native is not None:
+            return Compiled(native[0], stub, native[1])
+        return Compiled(unit.mapped_text(), stub)
     except OSError as error:
         raise PackagingError(f"can't read {source}: {error.strerror}") from None
     except Exception as error:  # errors of macro bodies are of any kind

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from types import CodeType
 
+from sema_runtime.source_maps import digest_in, mapped
 from sema_runtime.values.errors import SemaError
 from semac.fingerprint import compiler_hash, digest
+from semac.pipeline import CompiledUnit
 
 
 def native_module(text: str, path: str) -> tuple[str, str] | None:
@@ -14,30 +17,30 @@ def native_module(text: str, path: str) -> tuple[str, str] | None:
 
     Raises SemaError where something is missing, such as a C compiler, and what the compiler raises.
     """
-    from semac.native.build import problem
-    from semac.native.kernels import Kernels
-    from semac.native.link import linked
-    from semac.native.module import build_or_drop, native_program, suffix, without_copies
+    from semac.native.build import build, problem
+    from semac.native.module import Linked, suffix
     from semac.pipeline import compile_source
 
     missing = problem()
     if missing is not None:
         raise missing
-    program = native_program(text, path)
-    kernels = Kernels(program.unit, program.tree)
-    if not kernels.entries:
-        return None
-    name = f"sema_native_{digest(text.encode() + compiler_hash()).hex()}"
-    folder = tempfile.mkdtemp(prefix="sema-native-")
-    extension = os.path.join(folder, f"{name}{suffix()}")
-    build_or_drop(kernels, name, extension)
-    if not kernels.entries:
-        return None
-    unit = compile_source(text, path, "module", lists_globals=True, watch=without_copies)
+    unit = compile_source(text, path, "module", lists_globals=True)
     unit.text = text
+    name = f"sema_native_{digest(text.encode() + compiler_hash()).hex()}"
+    linked = Linked(unit, name, f"{name}{suffix()}", mapped_code)
+    if not linked.native_count:
+        return None
     if unit.unit.warnings:
         unit.show_warnings()
-    unit.tree = linked(unit.tree, kernels, name, os.path.basename(extension))
-    if not os.path.exists(extension):
-        raise SemaError(f"{extension} is gone")
+    extension = os.path.join(tempfile.mkdtemp(prefix="sema-native-"), f"{name}{suffix()}")
+    build(linked.text, name, extension)
     return unit.mapped_text(), extension
+
+
+def mapped_code(unit: CompiledUnit) -> CodeType:
+    """The code that a module runs as which is imported from a wheel."""
+    text = unit.mapped_text()
+    code = mapped(text, unit.filename, digest_in(text))
+    if code is None:
+        raise SemaError(f"the places of {unit.filename} are not found again")
+    return code

@@ -67,11 +67,12 @@ def command(base: Any, settings: Settings) -> Any:
         def get_outputs(self, include_bytecode: int = 1) -> list[str]:
             from sema_runtime.compiled_modules import compiled_path
 
-            paths = [path for target in self._sources() for path in (target, self._module_of(target, compiled_path))]
+            paths = [path for target in self._sources() for path in self._paths_of(target, compiled_path)]
             return [*super().get_outputs(include_bytecode), *(os.path.join(self.build_lib, path) for path in paths)]
 
-        def _module_of(self, target: str, path: Any) -> str:
-            return target if settings.is_excluded(target) else str(path(target))
+        def _paths_of(self, target: str, compiled_path: Any) -> list[str]:
+            module = compiled_path(target)
+            return [target] if settings.is_excluded(target) else [target, module, f"{module}i"]
 
         def _sources(self) -> dict[str, str]:
             """The Sema files of the packages: the path in the wheel, and the file."""
@@ -87,7 +88,7 @@ def command(base: Any, settings: Settings) -> Any:
             return sources
 
         def _compile(self) -> None:
-            from semac.packaging.modules import check_dependencies, compiled_module, compiled_target
+            from semac.packaging.modules import check_dependencies, compiled_module, compiled_target, stub_target
 
             sources = self._sources()
             others = {os.path.relpath(path, self.build_lib).replace(os.sep, "/") for path in super().get_outputs(0)}
@@ -101,8 +102,10 @@ def command(base: Any, settings: Settings) -> Any:
                     continue
                 path = compiled_target(target, others)
                 module = compiled_module(file, settings)
-                with open(os.path.join(self.build_lib, path), "w", encoding="utf-8") as output:
-                    output.write(module.text)
+                for place, text in ((path, module.text), (stub_target(path, others), module.stub)):
+                    if place is not None:
+                        with open(os.path.join(self.build_lib, place), "w", encoding="utf-8") as output:
+                            output.write(text)
                 if module.extension is not None:
                     shutil.copy(module.extension, os.path.dirname(written))
                     shutil.rmtree(os.path.dirname(module.extension), ignore_errors=True)

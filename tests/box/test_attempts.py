@@ -246,6 +246,7 @@ END = {"status": "value", "value": 1, "text": "1", "prints": [], "duration_ms": 
         {"call": 1, "asked": [["other", []]]}, {"call": 1, "asked": [[["add"], []]]}, {"call": 1, "asked": None},
         {"call": 1, "asked": [["add", {"a": 1}]]}, {"call": 1, "asked": []}, {"call": 1, "asked": [["add"]]}, {"call": 1},
         {"call": 1, "asked": [["add", []], 5]}, {"status": "forged", "value": 1}, {}, {**END, "prints": [1]},
+        {"printed": 5}, {"printed": [1]}, {"printed": []}, {"printed": ["x"] * 2_000}, {"printed": ["x" * 100_000]},
         {**END, "prints": "x"}, {**END, "value": {"l": 5}}, {**END, "value": {"x": 1}}, {**END, "value": {"i": "zz"}},
         {**END, "value": {"a": 1, "b": 2}}, {**END, "value": {"m": [1]}}, b"\0\0\0\2[]", b"\0\0\0\4null", b"\xff" * 8,
     ],

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from paths import ROOT
 
 from sema_runtime.box import Limits, Outcome, Pool, Session
 from sema_runtime.box.limits import CEILINGS, parsed
 from sema_runtime.values.errors import SemaError
+
+ROW = re.compile(r"\| `(.+?)` \| (?:`(\w+)=(\d+)`)? ?\| `(\w+)` \| (.+) \|")
+DOC = (ROOT / "docs/reference/box.md").read_text(encoding="utf-8")
+EXAMPLES = [match.groups() for match in map(ROW.fullmatch, DOC.split("\n")) if match]
+# A line and a column are known of every error but that of a limit of the whole program
+OF_PROGRAMS = re.compile(r"(?!stack)\w+_exceeded|timeout")
 
 
 @pytest.mark.parametrize(
@@ -253,6 +262,49 @@ def test_threads_and_loops_share_a_pool(pool: Pool) -> None:
     assert [outcome.value for outcome in asyncio.run(several())] == [1, 2, 3]
 
 
+def test_a_session_waits_in_a_loop(pool: Pool) -> None:
+    async def turns() -> list[Outcome]:
+        with Session(pool) as session:
+            return [await session.run_async(source) for source in ("(define x 2)", "(car x)", "(* x 21)")]
+
+    assert [outcome.reason or outcome.value for outcome in asyncio.run(turns())] == [None, "type_error", 42]
+
+
+def test_a_task_that_is_cancelled_ends_its_program(pool: Pool) -> None:
+    called = threading.Event()
+    limits = replace(pool.limits, wall_ms=600_000)
+
+    async def cancelled() -> Outcome:
+        with Session(pool, tools={"tell": called.set}, limits=limits) as session:
+            session.run("(define x 21)")
+            work = asyncio.create_task(session.run_async("(define x 1) (tool/tell {}) (let loop () (loop))"))
+            await asyncio.to_thread(called.wait)
+            work.cancel()
+            await asyncio.wait([work])
+            assert work.cancelled()
+            return await session.run_async("(* 2 x)")
+
+    assert asyncio.run(cancelled()).value == 42
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ('(println "one") (let loop () (loop))', "timeout"),
+        ('(println "one") (count (map list (range 100000000)))', "memory_exceeded"),
+        ('(println "one") (car 5)', "type_error"),
+    ],
+)
+def test_what_a_program_printed_outlives_it(pool: Pool, source: str, reason: str) -> None:
+    outcome = pool.run(source, limits=replace(pool.limits, wall_ms=1_000, memory_mb=48))
+    assert (outcome.reason, outcome.prints) == (reason, ["one"])
+
+
+def test_what_many_lines_print_is_told_once(pool: Pool) -> None:
+    outcome = pool.run('(for-each println (range 200)) (tool/f {}) (println "end")', tools={"f": lambda: 1})
+    assert outcome.prints == [*map(str, range(200)), "end"]
+
+
 def test_programs_share_nothing(pool: Pool) -> None:
     assert pool.run("(define + -) (define x 1) (set! car cdr) (+ 2 1)").value == 1
     assert pool.run("(list (+ 2 1) (car '(1 2)))").value == [3, 1]
@@ -273,3 +325,28 @@ def test_huge_powers_are_refused_before_they_are_computed(pool: Pool, source: st
     assert outcome.reason == "runtime_error" and "integer_bits" in (outcome.message or "")
     assert outcome.duration_ms < 1_000
     assert pool.run("(= (pow 2 1000) (bit/shift-left 1 1000))").value is True
+
+
+def search(query: str, limit: int = 10) -> list[Any]:
+    return [query] * limit
+
+
+def broken() -> None:
+    raise ValueError("no connection")
+
+
+@pytest.mark.parametrize(("source", "limit", "most", "reason", "message"), EXAMPLES)
+def test_a_program_ends_for_the_reason_in_the_reference(
+    pool: Pool, source: str, limit: str | None, most: str | None, reason: str, message: str
+) -> None:
+    limits = replace(pool.limits, **{limit: int(most)}) if limit and most else pool.limits
+    with Session(pool, tools={"search": search, "broken": broken}, limits=limits) as session:
+        outcome = session.run(source)
+    assert (outcome.status, outcome.reason, outcome.message) == ("error", reason, message)
+    assert (outcome.line is not None and outcome.excerpt is not None) == (OF_PROGRAMS.fullmatch(reason) is None)
+
+
+def test_every_reason_of_programs_has_an_example() -> None:
+    section = DOC.partition("## Reasons")[2].partition("An example of each")[0]
+    listed = {name for row in re.findall(r"^\| (`.+?) \|", section, re.M) for name in re.findall(r"`(\w+)`", row)}
+    assert listed - {example[3] for example in EXAMPLES} == {"worker_died", "internal_error", "invalid_request"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -128,6 +129,46 @@ def test_a_program_without_machine_code_is_one_for_every_python(tmp_path: Path) 
     assert run(sys.executable, "hello", cwd=tmp_path, SEMA_HOME=home) == "hello\n"
     run(*SEMA, "build", "tool.py", "--no-cache", cwd=tmp_path, SEMA_HOME=home)
     assert run(sys.executable, "tool", cwd=tmp_path, SEMA_HOME=home) == "hello\ntool\n"
+
+
+def test_the_main_module_of_a_package_runs_as_by_python_m(tmp_path: Path) -> None:
+    files = {
+        "shop/__init__.py": "from sema_runtime import importer\nimporter.install()\n",
+        "shop/__main__.sema": '(py/from ".core" hi) (py/from "shop.core" (hi :as hey)) (println (hi) (hey) __name__)',
+        "shop/core.sema": '(define (hi) (file/read "notes/a.txt"))',
+        "notes/a.txt": "one",
+    }
+    write(tmp_path, files)
+    home = str(tmp_path / "home")
+    build = (*SEMA, "build", "shop/__main__.sema", "--include", "notes", "-o", "out/")
+    run(*build, cwd=tmp_path, SEMA_HOME=home)
+    (tmp_path / "notes" / "a.txt").unlink()
+    assert run(sys.executable, "out/shop", cwd=tmp_path, SEMA_HOME=home) == "one one __main__\n"
+
+
+def test_a_program_serves_its_tools(tmp_path: Path) -> None:
+    mcp = pytest.importorskip("mcp", reason="the dev-llm extra is not installed")
+    from mcp.client.stdio import stdio_client
+
+    tools = '(deftool add "Adds" {:a {:type :int}} (fn (a) (+ a 1))) (deftool other "" {} (fn () 1))'
+    write(tmp_path, {"tools.sema": f'{tools} (when (= __name__ "__main__") (error "main"))'})
+    home = {"SEMA_HOME": str(tmp_path / "home")}
+    run(*SEMA, "build", "tools.sema", cwd=tmp_path, **home)
+    shown = run(sys.executable, "tools", "--mcp", cwd=tmp_path, fails=True, **home)
+    assert "built without the package mcp" in shown
+    packages = Path(mcp.__file__).parents[1]
+    (tmp_path / "packages").symlink_to(packages)  # as if built --with mcp, which takes long
+
+    async def tour() -> None:
+        command = [str(tmp_path / "tools"), "--mcp", "--exclude", "o*"]
+        places = {**home, "PYTHONPATH": str(tmp_path / "packages")}
+        server = mcp.StdioServerParameters(command=sys.executable, args=command, env=places)
+        async with mcp.Client(stdio_client(server)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["add"]
+            result = await client.call_tool("add", {"a": 1})
+            assert result.content[0].text == "2"
+
+    asyncio.run(tour())
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,9 @@ def test_a_word_that_is_nearly_a_command(tmp_path: Path) -> None:
         2,
         "Error: no such file or command 'worflow'. Did you mean 'sema workflow'?\n",
     )
-    assert sema("disasm", "a.sema", cwd=tmp_path).stderr == "Error: 'sema disasm' is not available yet\n"
+    assert sema("disasm", "a.sema", cwd=tmp_path).stderr == (
+        "Error: there is no 'sema disasm'\n  hint: sema compile FILE -o - shows the Python that a file becomes\n"
+    )
     (tmp_path / "chekc").write_text('(display "a program")')
     assert sema("chekc", cwd=tmp_path).stdout == "a program"
     assert sema("nothing", cwd=tmp_path).stderr.startswith("Error: file not found: 'nothing' (not a file or command)\n")

@@ -6,19 +6,15 @@ or beside the checkout. Cases that differ on purpose stand in docs/divergences.j
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
-from corpus import EVAL, FILES, FOLDER, LEDGER, SAMPLE, cases_of, check
+from corpus import EVAL, EXPANDING, FILES, FOLDER, LEDGER, SAMPLE, cases_of, check
 from paths import CORPUS
 
 LANGUAGE = [path for path in FILES if not path.name.startswith("std-")]
 CLASSES = {"reference bug", "platform gap", "extension", "not yet"}
 TEXT = (str(FOLDER / "text_answers.py"),)
-
-# Programs that expand their own macros while they run: the macros are gone from the written Python.
-EXPANDING = re.compile(r"\(defmacro.*\((eval|macroexpand) |\(define-syntax.*\(macroexpand ", re.DOTALL)
 
 
 def test_sample() -> None:

@@ -27,7 +27,7 @@ SYNOPSIS = re.compile(r"[\[\]|()]|\.\.\.")
 ASSIGNMENT = re.compile(r"[A-Z_]+=")
 OPTION = re.compile(r"--?[a-zA-Z][\w-]*")
 EXTRA = re.compile(r"(semac|sema-runtime)\[([\w,-]+)\]")
-WORD = re.compile(r"[a-z][a-z-]*")
+BELOW = re.compile(r"(?:--)?[a-z][a-z-]*")  # a subcommand, or an option with a help of its own
 
 
 def named(page: Path) -> Iterator[str]:
@@ -58,9 +58,11 @@ def options(command: tuple[str, ...]) -> frozenset[str]:
     name, *rest = command or ("",)
     if not name:
         return frozenset(option for parameter in top.params for option in parameter.opts)
-    click_command, _, shown = asked_for_help(import_module(COMMANDS[name][0]).main, rest)
-    if click_command is not None:
-        shown = click_command.get_help(click.Context(click_command))
+    found, used, shown = asked_for_help(import_module(COMMANDS[name][0]).main, rest)
+    for word in rest[used:]:
+        found = found.commands.get(word, found) if isinstance(found, click.Group) else found
+    if found is not None:
+        shown = found.get_help(click.Context(found))
     return frozenset(OPTION.findall(shown))
 
 
@@ -75,15 +77,16 @@ def faults(words: list[str]) -> Iterator[str]:
     """What of a command line doesn't exist."""
     at = next((index for index, word in enumerate(words) if word in COMMANDS), len(words))
     command = tuple(words[at : at + 1])
-    below = words[at + 1] if len(words) > at + 1 and WORD.fullmatch(words[at + 1]) else ""
+    below = words[at + 1] if len(words) > at + 1 and BELOW.fullmatch(words[at + 1]) else ""
     if below and options((*command, below)):
         command += (below,)
-    elif below and subcommands(command[0]) and below not in subcommands(command[0]):
+    elif below.isalpha() and subcommands(command[0]) and below not in subcommands(command[0]):
         yield f"no command {command[0]} {below}"
     end = words.index("--") if "--" in words else len(words)
     for index, word in enumerate(words[:end]):
         name = word.partition("=")[0]
-        if OPTION.fullmatch(name) and name not in options(command if index > at else ()) | {"--help", "-h"}:
+        known = options(command if index > at else ()) | {"--help", "-h", *command}
+        if OPTION.fullmatch(name) and name not in known:
             yield f"no option {name}"
 
 

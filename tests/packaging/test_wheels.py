@@ -56,6 +56,7 @@ FILES = {
 (define (main) (println (gross '(1 2))))
 (when (= __name__ "__main__") (main))
 """,
+    "shop/py.typed": "",
     "shop/data/broken.sema": "(",
     "shop/data/words.txt": "one two",
 }
@@ -88,7 +89,20 @@ def test_a_wheel_has_sources_and_modules(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[1] / "shop-1.0-py3-none-any.whl") as wheel:
         names = {name for name in wheel.namelist() if name.startswith("shop/")}
     modules = {"shop/core.py", "shop/deep/rates.py", "shop/__main__.py"}
-    assert names == {*FILES, *modules}
+    assert names == {*FILES, *modules, *(f"{module}i" for module in modules)}
+
+
+def test_type_checkers_read_the_stubs_of_an_installed_package(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import shop.core\nshop.core.pick([1])\nshop.core.pick(1, 2)\nshop.core.pack\n"
+    )
+    options = ["--python-executable", str(python), "--cache-dir", str(tmp_path)]
+    shown = run(sys.executable, "-m", "mypy", *options, "program.py", cwd=tmp_path, fails=True)
+    assert shown.splitlines() == [
+        'program.py:3: error: Too many arguments for "pick"  [call-arg]',
+        'program.py:4: error: Module has no attribute "pack"  [attr-defined]',
+        "Found 2 errors in 1 file (checked 1 source file)",
+    ]
 
 
 def test_the_installed_package_runs_without_the_compiler(python: Path, tmp_path: Path) -> None:
@@ -150,7 +164,7 @@ def test_setuptools_builds_the_same(python: Path, tmp_path: Path) -> None:
     assert build(project, tmp_path / "dist") == ["depot-1.0-py3-none-any.whl", "depot-1.0.tar.gz"]
     with zipfile.ZipFile(tmp_path / "dist" / "depot-1.0-py3-none-any.whl") as wheel:
         record = wheel.read("depot-1.0.dist-info/RECORD").decode()
-    for name in ("alone.py", "alone.sema", "depot/core.py", "depot/core.sema", "depot/deep/rates.py"):
+    for name in ("alone.py", "alone.sema", "depot/core.py", "depot/core.sema", "depot/deep/rates.py", "depot/core.pyi"):
         assert f"{name},sha256=" in record
     install(python, tmp_path / "dist" / "depot-1.0-py3-none-any.whl")
     code = "import alone, depot.core; print(alone.answer, depot.core.gross([1]), depot.core.gross.__code__.co_filename)"

@@ -28,6 +28,8 @@ def test_a_project_tests_and_formats_itself(template: str, tmp_path: Path) -> No
     assert " passed in " in run(*SEMA, "test", "-p", "no:cacheprovider", cwd=project)
     assert "already formatted" in run(*SEMA, "fmt", "--check", cwd=project)
     run(*SEMA, "check", *sources, cwd=project)
+    if template != "script":
+        assert run(*SEMA, "run", "-m", "my_thing", "--help", cwd=project).startswith("usage: my-thing ")
     run(sys.executable, "-m", "ruff", "check", ".", cwd=project)
     run(sys.executable, "-m", "ruff", "format", "--check", ".", cwd=project)
     for path in project.rglob("*.json"):

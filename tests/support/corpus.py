@@ -22,6 +22,8 @@ FLOAT = re.compile(r"-?\d+\.\d+")
 HINTS = "hints"  # the ledger's one entry for all hints that are ours
 GUESS = "Did you mean '"
 SHOWN = 10
+# Programs that expand their own macros while they run: compiled modules have no macros any more.
+EXPANDING = re.compile(r"\(defmacro.*\((eval|macroexpand) |\(define-syntax.*\(macroexpand ", re.DOTALL)
 EVAL = ("-m", "semac.cli.entry", "eval", "--jsonl")
 
 Case = dict[str, Any]

@@ -118,11 +118,18 @@ class Pool:
             raise SemaError(f"box: a program of the session in {path} no longer succeeds", hint) from None
         return session
 
-    async def run_async(self, source: str, **options: Any) -> Outcome:
-        """`run`, without blocking the loop."""
-        import asyncio
-
-        return await asyncio.to_thread(self.run, source, **options)
+    async def run_async(
+        self,
+        source: str,
+        data: Mapping[str, Any] | None = None,
+        tools: Granted | None = None,
+        limits: Limits | None = None,
+        quota: Quota | None = None,
+    ) -> Outcome:
+        """`run`, without blocking the loop. A task that is cancelled meanwhile ends the program."""
+        with Session(self, data, tools, limits, quota) as session:
+            session.keeps = False
+            return await session.run_async(source)
 
     def take(self, limits: Limits, data_mb: int = 0) -> Worker:
         """A fresh process. data_mb: memory for inputs, beyond what a program may use."""
@@ -156,7 +163,7 @@ class Pool:
 
 def size_of(programs: list[tuple[str, list[Reply]]]) -> int:
     """The bytes that programs and the replies of their tools take."""
-    return sum(len(source) + len(to_frame({"replies": replies})) for source, replies in programs)
+    return sum(len(source) + (len(to_frame({"replies": replies})) if replies else 0) for source, replies in programs)
 
 
 class Session:
@@ -232,11 +239,30 @@ class Session:
             self.worker.end()
             self.worker = None
 
-    def run(self, source: str) -> Outcome:
-        """The outcome of one program. A failed one leaves the session as it was."""
+    async def run_async(self, source: str) -> Outcome:
+        """`run`, without blocking the loop. A task that is cancelled meanwhile ends the program, and waits for that."""
+        import asyncio
+
+        is_unwanted = threading.Event()
+        work = asyncio.create_task(asyncio.to_thread(self.run, source, is_unwanted))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            is_unwanted.set()
+            self.cancel()
+            await asyncio.wait([work])
+            raise
+
+    def run(self, source: str, is_unwanted: threading.Event | None = None) -> Outcome:
+        """The outcome of one program. A failed one leaves the session as it was.
+
+        is_unwanted: set before `cancel`, which finds no process of a program that doesn't run yet.
+        """
         try:
             if self.worker is None:
                 self.begin()
+            if is_unwanted is not None and is_unwanted.is_set():
+                raise Died()
         except (Died, Late):
             self.close()
             text = "the process for the program could not be started"

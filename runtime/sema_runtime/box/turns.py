@@ -14,6 +14,7 @@ from sema_runtime.box.toolbox import Grant
 from sema_runtime.box.workers import START_SECONDS, WIDEST, Died, Late, Spent, Worker
 from sema_runtime.values.errors import SemaError
 
+INSTEAD = "work on less at a time: filter first, keep counts in place of items; the host can raise memory_mb"
 EXTRA_FRAME = 1 << 16  # bytes of an answer beyond its value and its output
 
 
@@ -40,6 +41,7 @@ class Turn:
         self.replay = replay
         self.replies: list[Reply] = []
         self.left_nothing = False  # whether the program was refused before anything of it ran
+        self.printed: list[str] = []  # what the program has printed until now
         self.broker = Calls(tools, limits, results or Results(), quota)
         self.calls = self.broker.made
 
@@ -66,10 +68,7 @@ class Turn:
             return self.failed("cpu_exceeded", text, hint, started)
         except Died as died:
             if died.is_out_of_memory:
-                text = f"limit memory_mb of {self.limits.memory_mb} exceeded; nothing that the program defined was kept"
-                return self.failed(
-                    "memory_exceeded", text, "work on less at a time; the host can raise memory_mb", started
-                )
+                return self.failed("memory_exceeded", self.out_of_memory(), INSTEAD, started)
             text = "the process of the program ended: it used up its memory, or met a fault of the system"
             return self.failed("worker_died", text, "work on less at a time", started)
 
@@ -90,6 +89,9 @@ class Turn:
         most = max(limits.result_bytes + limits.output_bytes, limits.tool_argument_bytes) * WIDEST + EXTRA_FRAME
         while True:
             message = worker.receive(deadline, most)
+            if "printed" in message:
+                self.hear(message["printed"])
+                continue
             if "call" not in message:
                 self.left_nothing = message.get("untouched") is True and message.get("status") == "error"
                 return message
@@ -102,6 +104,13 @@ class Turn:
             if any(tool.untimed for tool, _ in asked):
                 deadline += time.monotonic() - begun
             worker.send({"replies": replies, "call": message["call"]}, deadline)
+
+    def hear(self, texts: Any) -> None:
+        """Notes what a program has printed, for the case that it won't end by itself. Raises Died."""
+        self.printed += texts_of(texts)
+        length = sum(map(len, self.printed))
+        if not texts or len(self.printed) > self.limits.output_entries or length > self.limits.output_bytes:
+            raise Died()
 
     def replies_to(self, asked: list[Asked]) -> list[Reply]:
         """What tools say to calls that were made at the same time."""
@@ -129,12 +138,15 @@ class Turn:
         if type(defined) is not dict or not all(type(text) is str for text in defined.values()):
             raise Died()
         line, column = place_of(answer.get("line")), place_of(answer.get("column"))
+        reason, message = text_of(answer.get("reason")), text_of(answer.get("message"))
+        if reason == "memory_exceeded":  # the process had no memory left to say more
+            message, prints = self.out_of_memory(), prints or self.printed
         return Outcome(
             status,
             value,
             text=text_of(answer.get("text")),
-            reason=text_of(answer.get("reason")),
-            message=text_of(answer.get("message")),
+            reason=reason,
+            message=message,
             hint=self.hint(text_of(answer.get("hint")), status),
             line=line,
             column=column,
@@ -155,7 +167,11 @@ class Turn:
     def failed(self, reason: str, message: str, hint: str, started: float) -> Outcome:
         spent = round((time.monotonic() - started) * 1000, 3)
         hint = self.hint(hint, "error") or hint
-        return Outcome("error", reason=reason, message=message, hint=hint, tool_calls=self.calls, duration_ms=spent)
+        return Outcome("error", reason=reason, message=message, hint=hint, prints=self.printed, tool_calls=self.calls,
+                       duration_ms=spent)  # fmt: skip
+
+    def out_of_memory(self) -> str:
+        return f"limit memory_mb of {self.limits.memory_mb} exceeded; nothing that the program defined was kept"
 
 
 def text_of(value: Any) -> str | None:

@@ -20,6 +20,7 @@ from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0
+AHEAD = 1 << 12  # bytes that are read at once of what may come
 WIDEST = 12  # bytes of JSON for a character of text
 NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the same order of sets each time; the zygote takes it out of its environment
@@ -53,6 +54,7 @@ class Worker:
         self.limits = limits
         self.handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
         self.is_ready = False
+        self.unread = bytearray()
         self.most_processor: float | None = None
         self.waiting = select.poll()  # which takes descriptors of any number
         self.waiting.register(pipe, select.POLLIN)
@@ -98,24 +100,27 @@ class Worker:
         return message
 
     def _bytes(self, count: int, deadline: float) -> bytes:
-        collected = bytearray()
-        while len(collected) < count:
+        """The next bytes. What comes with them is kept: a short message is read at once, its length and all."""
+        collected = self.unread
+        while True:
             left = deadline - time.monotonic()
             spare = left if self.most_processor is None else self.most_processor - self.processor_seconds()
             if left <= 0:
                 raise Late()
             if spare <= 0:
                 raise Spent()
+            if len(collected) >= count:
+                self.unread = collected[count:]
+                return bytes(collected[:count])
             if not self.waiting.poll(min(left, spare) * 1000):
                 continue
             try:
-                part = self.pipe.recv(min(count - len(collected), 1 << 20))
+                part = self.pipe.recv(min(max(count - len(collected), AHEAD), 1 << 20))
             except OSError:
                 raise Died() from None
             if not part:
                 raise Died()
             collected += part
-        return bytes(collected)
 
     def end(self) -> None:
         """Kills the process, whatever it does."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from sema_runtime.native import calls_around
+
 SUBSCRIPTS = "sema_runtime.conditions.subscripts"  # calls a builtin again that the program called by its name
 
 
@@ -14,10 +16,14 @@ def used_as_value() -> bool:
     """
     from sema_runtime.conditions.stack_trace import calls_directly
 
-    caller = sys._getframe(2)
-    module = str(caller.f_globals.get("__name__", ""))
+    around = calls_around(sys._getframe(0))
+    builtin, caller = next(around), next(around, None)
+    if caller is None:
+        return True
+    code, namespace, instruction, _ = caller
+    module = str(namespace.get("__name__", ""))
     if module == SUBSCRIPTS:
         return False
     if module.startswith("sema_runtime."):
         return True
-    return not calls_directly(caller.f_code, caller.f_lasti, sys._getframe(1).f_code.co_name)
+    return not calls_directly(code, instruction, builtin[0].co_name)

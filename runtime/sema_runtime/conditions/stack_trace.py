@@ -19,7 +19,8 @@ from sema_runtime.conditions.tracebacks import (
     raw_calls,
     shown_name,
 )
-from sema_runtime.values.functions import tail_call
+from sema_runtime.native import callers_of
+from sema_runtime.values.functions import call_in_tail, tail_call
 from sema_runtime.values.naming import ANONYMOUS, sema_names
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.conditions.tracebacks import Call, Position
 
-TAIL_CALL = tail_call.__code__
+TAIL_CALLS = (tail_call.__code__, call_in_tail.__code__)
 TOP_LEVEL = "<module>"
 # Python functions → builtins that are functions of the reference's prelude, which have a frame without a place.
 PRELUDE = {"make_parameter": "make-parameter", "async_with_timeout": "async/with-timeout"}
@@ -46,23 +47,22 @@ def stack_calls(exc: BaseException) -> list[Call]:
 
 def _callers(exc: BaseException) -> list[Call]:
     """The calls above the function that caught an error, up to one that a builtin made."""
-    frame = exc.__traceback__.tb_frame if exc.__traceback__ is not None else None
+    if exc.__traceback__ is None:
+        return []
     calls: list[Call] = []
-    callee: Call | None = None
-    while frame is not None:
-        call = (frame.f_code, frame.f_globals, frame.f_lasti, frame.f_lineno)
-        if callee is not None:
-            if _is_callback(call, callee):
-                break
-            if not is_entry(call, callee[0]):
-                calls.append(call)
-        callee, frame = call, frame.f_back
+    callee: Call = (exc.__traceback__.tb_frame.f_code, {}, 0, 0)
+    for call in callers_of(exc.__traceback__.tb_frame):
+        if callee[1] and _is_callback(call, callee):
+            break
+        if not is_entry(call, callee[0]):
+            calls.append(call)
+        callee = call
     calls.reverse()
     return calls
 
 
 def _is_callback(caller: Call, callee: Call) -> bool:
-    return is_ours(caller[1]) and caller[0] is not TAIL_CALL and not is_ours(callee[1])
+    return is_ours(caller[1]) and caller[0] not in TAIL_CALLS and not is_ours(callee[1])
 
 
 def shown_frames(calls: list[Call]) -> list[Frame]:
@@ -73,7 +73,7 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
     caller: tuple[CodeType, int | Position] | None = None
     for code, namespace, lasti, tb_line in expanded(calls, position):
         if is_ours(namespace):
-            if code is not TAIL_CALL and namespace.get("__name__") != COUNTING:
+            if code not in TAIL_CALLS and namespace.get("__name__") != COUNTING:
                 if called:
                     if code.co_name in PRELUDE and namespace.get("__name__", "").startswith("sema_runtime.lib."):
                         frames.append(Frame(PRELUDE[code.co_name], "", 0, 0))

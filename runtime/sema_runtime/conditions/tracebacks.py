@@ -67,11 +67,21 @@ def is_entry(caller: Call, callee: CodeType) -> bool:
     It does so at its entry, which has a place before all that the program writes in it.
     """
     code, _, lasti, _ = caller
+    if code is callee:
+        return is_native_entry(code, lasti)
     if not callee.co_qualname.startswith(PRIVATE) or callee.co_qualname != PRIVATE + code.co_name:
         return False
     written = ((line, col) for line, _, col, end_col in code.co_positions() if line and col is not None and end_col)
     first = next(written, (0, 0))
     return position(code, lasti) == (first[0], first[1] + 1)
+
+
+def is_native_entry(code: CodeType, lasti: int | Position) -> bool:
+    """Whether a function has only called its native twin (semac/native): it does so in no columns."""
+    if type(lasti) is not int:
+        return False
+    _, _, col, end_col = next(islice(code.co_positions(), lasti // 2, None), (None, None, None, None))
+    return col == end_col == 0
 
 
 def is_form(caller: CodeType, callee: FrameType) -> bool:

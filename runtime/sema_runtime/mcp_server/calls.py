@@ -1,7 +1,8 @@
 """Calls that run in the process of a program, and what they print.
 
 Several calls wait at the same time, so standard output asks the context variables whose text it is. Text that goes past
-Python, straight to the descriptor, is read by the server's process.
+Python, straight to the descriptor, is read by the server's process. Both take the same pipe, so they keep their order:
+what a call has printed leaves before the program starts another process.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from typing import Any
 PAUSE = 0.05  # seconds for which text is collected before it is sent
 MOST = 8192  # characters that are collected at most
 
+STARTING = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.fork", "os.exec")  # audit events
+
 current: ContextVar[Call | None] = ContextVar("current", default=None)
 
 
 class Call:
-    """A request of a client. send: takes a message to the server's process."""
+    """A request of a client. say: takes text, with the number of its call, to the server's process."""
 
-    def __init__(self, number: int, send: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, number: int, say: Callable[[int, str], None]) -> None:
         self.number = number
-        self.send = send
+        self.say = say
         self.parts: list[str] = []
         self.size = 0
         self.sent = 0.0
@@ -43,7 +46,7 @@ class Call:
         """Sends what was collected."""
         if self.parts:
             parts, self.parts, self.size = self.parts, [], 0
-            self.send({"id": self.number, "output": "".join(parts)})
+            self.say(self.number, "".join(parts))
 
 
 class CallStream(io.TextIOBase):
@@ -97,3 +100,10 @@ def install() -> None:
     """Has standard output and errors belong to calls. Both fall back to the descriptor of errors."""
     sys.stdout = CallStream(sys.stderr)
     sys.stderr = CallStream(sys.stderr)
+    sys.addaudithook(_flush_before)
+
+
+def _flush_before(event: str, _: tuple[Any, ...]) -> None:
+    """Sends what the running call has printed before a process starts that may print more."""
+    if event in STARTING and (call := current.get()) is not None:
+        call.flush()

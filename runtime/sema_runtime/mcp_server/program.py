@@ -18,9 +18,10 @@ import anyio
 from sema_runtime.systems import KILL
 
 GRACE = 2.0  # seconds in which a call that is stopped may end, and the process when it is closed
-PATIENCE = 0.5  # seconds for the mark that follows the last text of a call, and for the last text of a process
-MARK = re.compile("\0call (\\d+) ended\0")
-LONGEST_MARK = 40
+PATIENCE = 0.5  # seconds for the last text of a process
+MARK = re.compile('\0call (\\d+) (?:ended|said ("[^\0]*"))\0')
+OPENING = "\0call "
+LONGEST_MARK = 8192
 LONGEST_LINE = 256 << 20  # bytes of an answer
 MOST_OUTPUT = 1_000_000  # characters of output that a client gets
 CHUNK = 1 << 16
@@ -190,7 +191,7 @@ class Program:
             self.pending.pop(call.number, None)
         if outcome.status != "died" and not self.deaf:
             with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(call.marked), PATIENCE)
+                await asyncio.wait_for(asyncio.shield(call.marked), GRACE)
         outcome.output = call.output()
         return outcome
 
@@ -211,7 +212,7 @@ class Program:
 
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         """Reads until the process has ended, and ends with it what it has started."""
-        readers = [asyncio.create_task(self._read(process)), asyncio.create_task(self._read_stray(process))]
+        readers = [asyncio.create_task(self._read(process)), asyncio.create_task(self._read_text(process))]
         await process.wait()
         self._kill("")
         await asyncio.wait(readers, timeout=PATIENCE)
@@ -239,32 +240,42 @@ class Program:
         call = self.pending.get(message["id"])
         if call is None:
             return
-        if "output" in message:
-            call.print(message["output"])
-        elif "behind" in message:
+        if "behind" in message:
             if not call.behind.done():
                 call.behind.set_result(message["behind"])
         elif "done" in message and not call.answer.done():
             status, text = message.pop("done"), message.pop("error", "")
             call.answer.set_result(Outcome(status, message, text))
 
-    async def _read_stray(self, process: asyncio.subprocess.Process) -> None:
-        """Reads what goes past the program's streams: text for the call that runs alone, else for the log."""
+    async def _read_text(self, process: asyncio.subprocess.Process) -> None:
+        """Reads what calls print, and what goes past the program's streams, in the order in which it was written."""
         from codecs import getincrementaldecoder
 
         assert process.stderr is not None
         decode = getincrementaldecoder("utf-8")("replace").decode
         held = ""
         while data := await process.stderr.read(CHUNK):
-            *pairs, rest = MARK.split(held + decode(data))
-            for text, number in zip(pairs[::2], pairs[1::2], strict=True):
-                self._stray(text)
-                self._mark(int(number))
+            rest = self._hear_marks(held + decode(data))
             at = rest.rfind("\0", max(0, len(rest) - LONGEST_MARK))
-            held = "" if at < 0 else rest[at:]  # perhaps the beginning of a mark
-            self._stray(rest if at < 0 else rest[:at])
+            opened = at >= 0 and rest.startswith(OPENING[: len(rest) - at], at)
+            held = rest[at:] if opened else ""  # perhaps the beginning of a mark
+            self._stray(rest[:at] if opened else rest)
         self._stray(held)
         self.deaf = True
+
+    def _hear_marks(self, text: str) -> str:
+        """Takes text up to its last mark. Returns the rest."""
+        end = 0
+        for match in MARK.finditer(text):
+            self._stray(text[end : match.start()])
+            end = match.end()
+            call = self.pending.get(int(match[1]))
+            if match[2] is None:
+                self._mark(int(match[1]))
+            elif call is not None:
+                with suppress(ValueError):  # the program itself has written a mark
+                    call.print(json.loads(match[2]))
+        return text[end:]
 
     def _mark(self, number: int) -> None:
         call = self.pending.get(number)
@@ -272,6 +283,7 @@ class Program:
             call.marked.set_result(None)
 
     def _stray(self, text: str) -> None:
+        """Takes what goes past the program's streams: text for the call that runs alone, else for the log."""
         if not text:
             return
         if len(self.pending) == 1:

@@ -84,9 +84,18 @@ class Progress:
             return
         while True:
             await self.changed.wait()
-            self.changed = anyio.Event()
-            await self.report(self.done, self.total, self.message)
+            await self.tell()
             await anyio.sleep(EVERY)
+
+    async def tell(self) -> None:
+        assert self.report is not None
+        self.changed = anyio.Event()
+        await self.report(self.done, self.total, self.message)
+
+    async def finish(self) -> None:
+        """Sends what the pause between two notifications has held back."""
+        if self.report is not None and self.changed.is_set():
+            await self.tell()
 
 
 Run = Callable[[dict[str, Any], Progress], Awaitable[Reply]]
@@ -168,6 +177,7 @@ class Service:
             except (LoadError, OSError, SemaError) as error:
                 reply = Reply(getattr(error, "message", None) or str(error), True)
             group.cancel_scope.cancel()
+        await progress.finish()
         if self.changed:
             self.changed = False
             await context.session.send_tool_list_changed()

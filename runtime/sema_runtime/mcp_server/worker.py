@@ -1,8 +1,11 @@
 """The process that runs a program's code for a server. It may exit, crash or loop: the server lives on elsewhere.
 
 Standard input and output carry lines of JSON until `serve` takes them away from the program. Requests are
-`{"id", "do", ...}`, answers `{"id", "done", ...}`; output comes before as `{"id", "output"}`. Each request runs as a
-task, so those that wait run concurrently; an operation named in `in_turn` waits until the one before has ended.
+`{"id", "do", ...}`, answers `{"id", "done", ...}`. Each request runs as a task, so those that wait run concurrently; an
+operation named in `in_turn` waits until the one before has ended.
+
+What a call prints takes the pipe of standard errors, between marks: there it keeps its order with what goes past the
+streams of Python. The last mark of a call comes before its answer.
 
 `{"cancel": id}` cancels a task where it waits. A signal that follows interrupts one that computes. The handler answers
 `{"id", "stopping"}` or, where another call computes at the moment, `{"id", "behind": other}`.
@@ -34,7 +37,9 @@ Operation = Callable[[dict[str, Any]], dict[str, Any]]
 LEFT = 0.4  # seconds for tasks that a call has started and not awaited
 GOING = 1.0  # seconds in which the process may end in order
 LOOK = 5.0  # milliseconds
-MARK = "\0call {} ended\0"  # among what goes past the streams of Python
+ENDED = "\0call {} ended\0"
+SAID = "\0call {} said {}\0"  # the text as JSON, which has no NUL
+PIECE = 600  # characters in one mark: at most 4 KB, which a pipe takes whole
 
 
 class Operations:
@@ -68,6 +73,7 @@ class Channel:
     def __init__(self) -> None:
         self.questions = os.fdopen(os.dup(0), "rb")
         self.answers = os.dup(1)
+        self.marks = os.dup(2)  # whatever the program does to 2
         self.lock = threading.Lock()
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -80,6 +86,16 @@ class Channel:
         with self.lock:
             while data:
                 data = data[os.write(self.answers, data) :]
+
+    def say(self, number: int, text: str) -> None:
+        """Sends what a call has printed."""
+        for start in range(0, len(text), PIECE):
+            piece = json.dumps(text[start : start + PIECE], ensure_ascii=False)
+            self.mark(SAID.format(number, piece))
+
+    def mark(self, text: str) -> None:
+        with suppress(OSError):
+            os.write(self.marks, text.encode("utf-8", "replace"))
 
 
 def serve(prepare: Callable[[dict[str, Any]], Operations]) -> NoReturn:
@@ -195,7 +211,7 @@ class Worker:
 
     async def answer(self, message: dict[str, Any], operation: Operation) -> bool:
         """Runs an operation as a task and sends its outcome. Returns whether it succeeded."""
-        call = Call(message["id"], self.channel.send)
+        call = Call(message["id"], self.channel.say)
         token = current.set(call)
         try:
             outcome = await in_task(partial(self.outcome, operation, message))
@@ -205,8 +221,7 @@ class Worker:
             current.reset(token)
         call.flush()
         call.ended = True
-        with suppress(OSError):  # everything that the call has written is there before this
-            os.write(2, MARK.format(call.number).encode())
+        self.channel.mark(ENDED.format(call.number))  # behind everything that the call has written
         self.channel.send({"id": call.number, **outcome, **self.changes()})
         return bool(outcome["done"] == "ok")
 

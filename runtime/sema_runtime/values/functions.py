@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from sema_runtime.native import enters_natively
 from sema_runtime.values.lists import List
 from sema_runtime.values.matching import iterate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
     from typing import Any
 
 FUNCTION: type = type(lambda: None)
@@ -33,11 +35,13 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
     """
     if type(function) is not FUNCTION:
         return _foreign_call(function, args)
+    code: CodeType | None = None
     try:
-        caller = sys._getframe(2).f_code
+        frame = sys._getframe(2)
+        code = frame.f_code
     except ValueError:  # called by no Python code: the first function of a thread
-        caller = None
-    if caller is _CODE or caller is _APPLY:
+        pass
+    if (code is _CODE or code is _APPLY or code is _IN_TAIL or code is _APPLY_IN_TAIL) and not enters_natively(frame):
         return TailCall(function, args)
     result: Any = function(*args)
     while type(result) is TailCall:
@@ -45,7 +49,16 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
     return result
 
 
-_CODE = tail_call.__code__
+def call_in_tail(is_tail: bool, function: Callable[..., Any], *args: Any) -> Any:
+    """`tail_call` for native code, which has no frame. is_tail: whether its caller was called by one of these."""
+    if type(function) is not FUNCTION:
+        return _foreign_call(function, args)
+    if is_tail:
+        return TailCall(function, args)
+    result: Any = function(*args)
+    while type(result) is TailCall:
+        result = result.function(*result.args)
+    return result
 
 
 def _foreign_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -60,11 +73,13 @@ def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
     arguments = (*args[:-1], *items)
     if type(function) is not FUNCTION:
         return _foreign_call(function, arguments)
+    code: CodeType | None = None
     try:
-        caller = sys._getframe(2).f_code
+        frame = sys._getframe(2)
+        code = frame.f_code
     except ValueError:
-        caller = None
-    if caller is _CODE or caller is _APPLY:
+        pass
+    if (code is _CODE or code is _APPLY or code is _IN_TAIL or code is _APPLY_IN_TAIL) and not enters_natively(frame):
         return TailCall(function, arguments)
     result: Any = function(*arguments)
     while type(result) is TailCall:
@@ -72,4 +87,22 @@ def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
     return result
 
 
-_APPLY = tail_apply.__code__
+def apply_in_tail(is_tail: bool, function: Callable[..., Any], *args: Any) -> Any:
+    """`tail_apply` for native code."""
+    last = args[-1]
+    items = (last.flat or last.items) if type(last) is List else iterate(last, "apply")
+    arguments = (*args[:-1], *items)
+    if type(function) is not FUNCTION:
+        return _foreign_call(function, arguments)
+    if is_tail:
+        return TailCall(function, arguments)
+    result: Any = function(*arguments)
+    while type(result) is TailCall:
+        result = result.function(*result.args)
+    return result
+
+
+# Code that calls what it is given, and goes on with a call that it gets back.
+_CODE, _APPLY = tail_call.__code__, tail_apply.__code__
+_IN_TAIL, _APPLY_IN_TAIL = call_in_tail.__code__, apply_in_tail.__code__
+TRAMPOLINES = (_CODE, _APPLY, _IN_TAIL, _APPLY_IN_TAIL)

@@ -11,6 +11,7 @@ from types import FunctionType, new_class
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.native import calls_around
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -116,7 +117,7 @@ def generating(function: Callable[..., Any]) -> Any:
 def python_class(name: str, doc: Any, bases: tuple[Any, ...], settings: Any, *members: Any) -> Any:
     """The class of a `py/class`. settings: the keyword arguments of its header. members: vectors of a kind and a name,
     and for a `field` its annotation and perhaps its default, for a `value` the value."""
-    module = sys._getframe(1).f_globals.get("__name__")
+    module = next(calls_around(sys._getframe(0)))[1].get("__name__")
 
     def fill(namespace: dict[str, Any]) -> None:
         namespace["__module__"] = module
