@@ -13,6 +13,7 @@ for printing alone; no pass works on it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from semac.anf.pattern_nodes import AnyPattern as AnyPattern
@@ -312,7 +313,8 @@ class Iteration(Op):
 class For(Iteration):
     """Runs body for each item, then after. A jump to it begins the next round, with new values of params.
 
-    A result of body ends the loop at once; else the value is that of after.
+    A result of body ends the loop at once; else the value is that of after. leads: comprehensions each of which makes
+    the items of the next, the last those of the loop, one by one; generate/fusion.py takes them in.
     """
 
     exprs = ("inits", "sources")
@@ -322,6 +324,7 @@ class For(Iteration):
     body: Block
     after: Block
     place: Span = None
+    leads: Sequence[Comprehension] = ()
 
 
 class Stage(Node):

@@ -15,6 +15,7 @@ from semac.anf.nodes import (
     IsRecord,
     Iteration,
     Jump,
+    Lit,
     Logic,
     MakeMap,
     MakeVector,
@@ -31,6 +32,7 @@ from semac.generate.python_ops import READ as READ
 from semac.types.lattice import CHAR, DICT, INT, KEYWORD, SEQUENCE, STR, SYMBOL, Type
 
 CONDITION_FIELD = "sema_runtime.conditions.caught:condition_field"
+DIVISIONS = frozenset(("mod", "floordiv"))
 PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are
 
 
@@ -49,12 +51,19 @@ def own_rank(op: Op) -> int:
     if kind is CallRuntime and op.path == CONDITION_FIELD:  # type: ignore[attr-defined]
         return READ
     if kind is Python:
-        return PYTHON_OPS[op.kind].rank  # type: ignore[attr-defined]
+        return PURE if is_sure_division(op) else PYTHON_OPS[op.kind].rank  # type: ignore[arg-type, attr-defined]
     if kind in (If, Logic):
         return max(block_rank(inner) for inner in blocks(op))
     if kind is Comprehension:
         return max(source_rank(op), *map(block_rank, blocks(op)))  # type: ignore[arg-type]
     return EFFECT
+
+
+def is_sure_division(op: Python) -> bool:
+    """Whether an operation divides ints by one that isn't 0."""
+    if op.kind not in DIVISIONS or not op.args[0].type.only(INT):
+        return False
+    return all(type(value) is Lit and type(value.value) is int and value.value for value in op.args[1:])
 
 
 def block_rank(block: Block) -> int:

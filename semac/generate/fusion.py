@@ -6,11 +6,15 @@ has effects, and none reads what that one may change. A list that only a loop se
 
 from __future__ import annotations
 
+from typing import Any
+
 from semac.anf.nodes import (
     Block,
     CallBuiltin,
+    Closure,
     Comprehension,
     Expr,
+    For,
     GetField,
     Guarded,
     If,
@@ -62,8 +66,11 @@ def fuse(op: Iteration) -> None:
     (source,) = op.sources
     if type(source) is CallBuiltin and is_range(source):
         op.how, op.sources = "range", list(source.args)
-    elif type(source) is Comprehension and source.kind == "list" and type(op) is Comprehension:
-        merge(op, source)
+    elif type(source) is Comprehension and source.kind == "list":
+        if type(op) is Comprehension:
+            merge(op, source)
+        elif type(op) is For:
+            lead(op, source)
 
 
 def unwrapped(source: Expr) -> Expr:
@@ -100,6 +107,34 @@ def is_range(op: CallBuiltin) -> bool:
     if op.name != "range" or not 1 <= len(args) <= 3 or not all(arg.type.only(INT) for arg in args):
         return False
     return len(args) < 3 or (not isinstance(args[2], Op) and getattr(args[2], "value", 0) != 0)
+
+
+def lead(op: For, source: Comprehension) -> None:
+    """Has a loop compute its items itself, where nobody can tell that they aren't computed before it begins."""
+    leads: list[Comprehension] = []
+    current: Expr = source
+    while type(current) is Comprehension and current.kind == "list" and may_lead(current, [*leads, op]):
+        leads.insert(0, current)
+        if current.how != "items":
+            break
+        (current,) = current.sources
+    if not leads or type(op.target) is not VarPattern:
+        return
+    op.leads = leads
+    for earlier, later in zip(reversed(leads), [op, *reversed(leads)], strict=False):
+        value = earlier.body.exit.value  # type: ignore[union-attr]
+        if type(value) is Ref and is_item(earlier, value.var):
+            rename(earlier, value.var, later.target.var)  # type: ignore[attr-defined]
+
+
+def may_lead(source: Comprehension, later: list[Any]) -> bool:
+    """Whether what a comprehension does to an item may happen after what later loops do to those before."""
+    if type(source.target) is not VarPattern or any(stage.how == "for" for stage in source.stages):
+        return False
+    parts = [part for block in blocks(source) for part in expressions(block)]
+    if not source.weight or any(type(part) is Closure for part in parts):
+        return False
+    return all(commute(loop_rank(loop), loop_rank(source)) for loop in later)
 
 
 def merge(op: Comprehension, source: Comprehension) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from semac.anf.nodes import (
@@ -147,21 +147,42 @@ def for_(c: Context, op: For, dest: Dest) -> None:
     params = [c.bound(var) for var in op.params]
     for var, init in zip(params, op.inits, strict=False):
         c.stmt(init, Dest("assign", var))
-    over = iterable(c, op)
+    first: Iteration = op.leads[0] if op.leads else op
+    over = iterable(c, first)
     loc = c.loc(op)
     if op.how == "rest":
         over = c.save(call(c.runtime(HOFS + "first_and_rest", loc), [over], loc), "items", loc)
         c.append(assign(params[0], call(builtin("next", loc), [over], loc), loc))
-    bound = target(c, op.target, loc)
+    bound = target(c, first.target, loc)
     jumps_past = bool(jumps(op.body) - {op})
     leaves = jumps_past or (dest.kind != "return" and not always_jumps(op.body, op))
     c.loops.append(op)
-    body = c.statements(op.body, leaving(dest))
+    body = c.in_block(lambda: led(c, op, op.leads, dest, loc))[1]
     c.loops.pop()
-    drop_trailing_continue(body)
     finish_loop(
         c, ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc), dest, leaves, lambda d: c.block(op.after, d)
     )
+
+
+def led(c: Context, op: For, leads: Sequence[Comprehension], dest: Dest, loc: Loc) -> None:
+    """What a round does: the stages of what makes the items, then the body."""
+    if not leads:
+        body = c.statements(op.body, leaving(dest))
+        drop_trailing_continue(body)
+        for statement in body:
+            c.append(statement)
+        return
+    source, *more = leads
+    pattern = more[0].target if more else op.target
+    assert type(pattern) is VarPattern
+
+    def inside() -> None:
+        item = value(c, source)
+        if not (type(item) is Ref and item.var is pattern.var):
+            c.stmt(item, Dest("assign", c.bound(pattern.var)))
+        led(c, op, more, dest, loc)
+
+    staged(c, source.stages, loc, inside)
 
 
 def result_param(op: For) -> Var | None:

@@ -27,7 +27,7 @@ from semac.anf.nodes import (
     VarPattern,
     While,
 )
-from semac.anf.walk import all_blocks, instructions, refs
+from semac.anf.walk import all_blocks, instructions, map_exit, map_operands, refs
 from semac.ir.nodes import Var
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.ranges import INT_TYPE, Count, Limits, compared, is_hoistable, limits_of, step_of_sum
@@ -230,7 +230,20 @@ def read(counter: Var, before: list[Let]) -> Expr:
 def fix(body: Block, counter: Var) -> None:
     """The counter has one value in a round: it need not be read at a certain time."""
     counter.assigned = 0
+    value = Ref(counter, INT_TYPE)
+    copies = set()
     for block in all_blocks(body):
         for instr in block.instrs:
             if type(instr.op) is Read and instr.op.var is counter:
-                replace(instr, Move(Ref(counter, INT_TYPE), span=instr.op.span, type=INT_TYPE))
+                replace(instr, Move(value, span=instr.op.span, type=INT_TYPE))
+                if instr.var is not None and not instr.var.name:
+                    copies.add(instr.var)
+
+    def read(operand: Expr) -> Expr:
+        return Ref(counter, operand.type) if type(operand) is Ref and operand.var in copies else operand
+
+    for block in all_blocks(body):
+        block.instrs = [instr for instr in block.instrs if instr.var not in copies]
+        for instr in block.instrs:
+            map_operands(instr.op, read)
+        map_exit(block.exit, read)
