@@ -47,7 +47,7 @@ from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
 from semac.generate.iteration import comprehension, is_list_object, result_param
-from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, negate, tuple_of
+from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.truth import logic_expression
@@ -154,7 +154,7 @@ def call_runtime(c: Context, op: CallRuntime) -> ast.expr:
 
 def python(c: Context, op: Python) -> ast.expr:
     if op.kind == "not":
-        return negate(c.test(op.args[0]), c.loc(op))
+        return opposite(c.test(op.args[0]), c.loc(op))
     args = c.exprs(op.args)
     loc = c.loc(op)
     if op.kind in TAKE_ITEMS and not c.module.unit.is_text:

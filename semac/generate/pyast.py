@@ -109,6 +109,21 @@ def negate(test: ast.expr, loc: Loc) -> ast.expr:
     return ast.UnaryOp(ast.Not(), test, **loc)
 
 
+def opposite(test: ast.expr, loc: Loc) -> ast.expr:
+    """`not test` as a value, which is True or False."""
+    negated = negate(test, loc)
+    return negated if is_bool(negated) else call(builtin("bool", loc), [negated], loc)
+
+
+def is_bool(value: ast.expr) -> bool:
+    """Whether an expression surely is True or False."""
+    if isinstance(value, ast.BoolOp):
+        return all(map(is_bool, value.values))
+    if isinstance(value, ast.Constant):
+        return type(value.value) is bool
+    return isinstance(value, ast.Compare) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
+
+
 def has_short_negation(test: ast.expr) -> bool:
     """Whether `negate` has a shorter way than putting `not` in front."""
     if isinstance(test, ast.UnaryOp):

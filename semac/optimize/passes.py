@@ -13,6 +13,7 @@ from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.walk import inline_builtins
+from semac.optimize.loops.bare import bare_lists
 from semac.optimize.loops.counting import count_in_loops
 from semac.optimize.loops.cursors import give_own_loops, index_lists
 from semac.optimize.loops.higher_order import loop_over_items
@@ -20,6 +21,7 @@ from semac.optimize.loops.rests import slice_rests
 from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.updates import drop_levels, expand_updates
 from semac.optimize.loops.walks import walk_lists
+from semac.optimize.membership import ask_members
 from semac.optimize.operators import lower_operators
 from semac.optimize.own.dicts import own_maps
 from semac.optimize.own.sinking import sink_takers
@@ -67,7 +69,9 @@ PASSES: tuple[Pass, ...] = (
     Pass("texts", hold_texts, needs="inline"),  # characters that nobody sees as such are texts
     Pass("tails", clear_trampolines),  # tail calls that can't be part of an endless chain are plain calls
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
+    Pass("members", ask_members, needs="infer"),  # `member` as a test is Python's `in`
     Pass("inline", inline_builtins),  # small builtins become operations of Python
+    Pass("bare", bare_lists, needs="inline"),  # lists of whose items alone is asked are Python's own
     Pass("operators", lower_operators, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints),  # loops that add up ints become `sum`
     Pass("steps", step_tasks),  # tasks that wait for channels are generators

@@ -7,6 +7,7 @@ variables and functions they flow, and which operations take them.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 from semac.anf import nodes as anf
@@ -31,7 +32,8 @@ class BareDicts:
 
     tags = DICT
     bare, general = "a bare dict", "a map"
-    readers = frozenset(("size", "in", "get", "is_none", "not", "drop_key"))  # kinds of `Python` that take one as it is
+    # kinds of `Python` that take one as it is, and the position at which they do
+    readers = MappingProxyType({"size": 0, "in": 1, "get": 0, "is_none": 0, "not": 0, "drop_key": 0})
 
     def is_made(self, op: Op) -> bool:
         return type(op) is anf.MakeMap and op.is_raw
@@ -49,7 +51,7 @@ class BareDicts:
         if kind is anf.Throw:
             return FIRST if op.is_map else frozenset()  # type: ignore[attr-defined]
         if kind is anf.Python and op.kind in self.readers:  # type: ignore[attr-defined]
-            return frozenset(range(len(op.args)))  # type: ignore[attr-defined]
+            return frozenset((self.readers[op.kind],))  # type: ignore[attr-defined]
         return frozenset()
 
     def wants(self, op: Op) -> int | None:

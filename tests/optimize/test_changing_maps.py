@@ -34,6 +34,17 @@ SHARED = [
     "(define (f) (let ((m {})) (let loop ((i 0) (out '())) (if (= i 3) out (begin (set! m (assoc m i i)) (loop (+ i 1) (cons m out))))))) (f)",
     "(define m {:a 1}) (define (f) (try (begin (set! m (assoc m :b (/ 1 0))) 1) (catch e m))) (f)",
 ]
+BUILT = "(define (built n) (let loop ((i n) (m {})) (if (<= i 0) m (loop (- i 1) (assoc m :k 2)))))"
+KEYS = [
+    f"{BUILT} (define (f n) (get (assoc (hashmap/new) {{:k 2}} 5) (built n) :none)) (list (f 0) (f 1))",
+    f"{BUILT} (define (f n) (get (assoc (hashmap/new) 1 2) n (built n))) (list (f 0) (f 1))",
+    f"{BUILT} (define (f n) (assoc {{:a 1}} (built n) 2)) (list (f 0) (get (f 1) {{:k 2}}))",
+    f"{BUILT} (define (f n) (let ((m {{(built n) 5}})) (assoc m :a (get m {{}})))) (list (f 0) (f 1))",
+    f"{BUILT} (define (f n) (dissoc (assoc {{:a 1}} {{:k 2}} 5) (built n))) (list (f 0) (f 1))",
+    f"{BUILT} (define (f n) (contains? (assoc {{:a 1}} {{:k 2}} 5) (built n))) (list (f 0) (f 1))",
+    "(define (f) (let ((c (assoc (hashmap/new) :k (mutable-array/new 2)))) (assoc (assoc {} 1 2) c 3))) "
+    "(try (f) (catch e (:message e)))",
+]
 UPDATES = [
     "(define (f m k) (map/update m k (fn (n) (if n (+ n 1) 0)))) (list (f {:a 1} :a) (f {} :b) (f {[1 2] 3} [1 2]))",
     "(define (f m) (try (map/update m :a (fn (n) n)) (catch e (list (:message e) (:type e))))) (list (f 5) (f nil) (f '(1)))",
@@ -57,7 +68,7 @@ def run(source: str, **options: Any) -> str:
     return to_text(scope[RESULT])
 
 
-@pytest.mark.parametrize("source", [*IN_PLACE, *SHARED, *UPDATES])
+@pytest.mark.parametrize("source", [*IN_PLACE, *SHARED, *KEYS, *UPDATES])
 def test_answers_are_those_of_plain_code(source: str) -> None:
     ways: list[dict[str, Any]] = [
         {"optimize": False},

@@ -55,6 +55,19 @@ def position_of(value: Any, items: Sequence[Any]) -> int:
     return -1
 
 
+def holds(value: Any, items: Sequence[Any]) -> bool:
+    """Whether an item equals value."""
+    if type(value) in ATOMIC:
+        try:
+            if value not in items:
+                return False
+        except Exception:  # an item whose comparison fails
+            return position_of(value, items) >= 0
+        if type(value) is str:
+            return True
+    return position_of(value, items) >= 0
+
+
 def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether two sequences hold equal items in the same order."""
     if len(a) != len(b):

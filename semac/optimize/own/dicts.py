@@ -90,6 +90,7 @@ class DictRewriter(Rewriter):
 
     def key(self, key: Expr, span: Any, path: str = STORED, *more: str) -> Expr:
         """The key as a dict has it. path: of the function that says so of a key of unknown type; more: for that."""
+        key = self.shared(key, span)
         if is_stored_key(key):
             return key
         var = Var("", None)
@@ -98,6 +99,11 @@ class DictRewriter(Rewriter):
         var.op, var.type = op, ANY
         self.out.append(Let(var, op))
         return Ref(var)
+
+    def shared(self, value: Expr, span: Any) -> Expr:
+        """The general form of what becomes a part of a map."""
+        is_raw = self.form.is_held(value) and self.kind(value.var)  # type: ignore[union-attr]
+        return self.wrapped(value, span) if is_raw else value  # type: ignore[arg-type]
 
     def make(self, instr: Let) -> None:
         op = instr.op
@@ -121,7 +127,8 @@ class DictRewriter(Rewriter):
         elif name == "contains?":
             new = Python("in", [self.key(op.args[1], op.span), subject])
         elif name == "get":
-            new = Python("get", [subject, self.key(op.args[1], op.span), *op.args[2:]])
+            default = [self.shared(value, op.span) for value in op.args[2:]]
+            new = Python("get", [subject, self.key(op.args[1], op.span), *default])
         elif name == "nil?":
             new = Python("is_none", [subject])
         elif name in KNOWN:
@@ -142,7 +149,6 @@ class DictRewriter(Rewriter):
             return subject
         keys = [self.key(key, op.span, NEW_KEY) for key in op.args[1::2]]
         for key, value in zip(keys, op.args[2::2], strict=True):
-            if self.form.is_held(value) and self.kind(value.var):
-                value = self.wrapped(value, op.span)
-            self.out.append(Let(None, anf.SetItem(subject, key, value, span=op.span, type=atom(NIL))))
+            item = self.shared(value, op.span)
+            self.out.append(Let(None, anf.SetItem(subject, key, item, span=op.span, type=atom(NIL))))
         return subject
