@@ -86,11 +86,11 @@ def compiled_module(source: str, settings: Settings, mode: str = "module") -> Co
         text = decode(read_file(source), source)
         unit = compile_source(text, real, mode, lists_globals=True)
         unit.text = text
-        unit.show_warnings()
         stub = stub_text(unit, os.path.basename(source)) if mode == "module" else ""
         native = native_module(text, real) if settings.native else None
         if native is not None:
             return Compiled(native[0], stub, native[1])
+        unit.show_warnings()
         return Compiled(unit.mapped_text(), stub)
     except OSError as error:
         raise PackagingError(f"can't read {source}: {error.strerror}") from None
