@@ -29,7 +29,7 @@ PROGRAMS = {
     "(define (run v n) (map (fn (i) (nth v i)) (range (+ n 1))))": "[i]",
     "(define (run v n) (let ((f (fn (x) (foldl (fn (a i) (+ a x (nth v i))) 0 (range n))))) (f n)))": "[i]",
     """(define (run v n) (let ((a (mutable-array/new 2 0)))
-         (dotimes (i (+ n 1)) (mutable-array/set! a i (nth v 0))) a))""": "a.items[value]",
+         (dotimes (i (+ n 1)) (mutable-array/set! a i (nth v 0))) a))""": "a.items[i]",
     """(define (run v n) (let ((a (mutable-array/new 2 0)))
          (foldl (fn (s i) (+ s (mutable-array/get a (+ i 1)))) 0 (range n))))""": "a.items[i + 1]",
     """(define (run v n) (let ((a (mutable-array/new 2 0)) (b (mutable-array/new 9 7)))
