@@ -110,7 +110,7 @@ class Analyzer(Context):
         function = scope.function
         if span is not None:
             self.span = span
-            if span.is_written and form.items:
+            if span.is_written and span.has_place and form.items:
                 function.place = span
                 self.unit.places.note_next(function)
         self.depth += 1

@@ -27,7 +27,7 @@ def unplace(form: Any, is_macro_name: Callable[[str], bool]) -> None:
             around = (*around, part) if part.span is not None else around
             if name in BINDING or (name and is_macro_name(name)):
                 for outer in around:
-                    outer.span.is_written = False
+                    outer.span.has_place = False
                 around = ()
             todo += [(item, around) for item in part.items if type(item) in COMPOUND]
         elif type(part) is tuple:

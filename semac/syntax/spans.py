@@ -14,9 +14,10 @@ class Span:
     children: the places of the elements of a list or vector; for a map those of its keys and values in turn, in the
     order of the map's dict; empty for atoms. Unpacks as (line, col, end_line, end_col).
     is_written: whether the form itself stands there, and not what a macro or the reader made out of something else.
+    has_place: whether traces show it, other than a form that binds variables, or stands around one.
     """
 
-    __slots__ = ("children", "col", "end_col", "end_line", "is_written", "line")
+    __slots__ = ("children", "col", "end_col", "end_line", "has_place", "is_written", "line")
 
     def __init__(self, line: int, col: int, end_line: int, end_col: int, children: Sequence[Span] = ()) -> None:
         self.line = line
@@ -24,7 +25,7 @@ class Span:
         self.end_line = end_line
         self.end_col = end_col
         self.children = children
-        self.is_written = True
+        self.is_written = self.has_place = True
 
     def __iter__(self) -> Iterator[int]:
         return iter((self.line, self.col, self.end_line, self.end_col))
@@ -50,7 +51,7 @@ class SiteSpan(Span):
 
     def __init__(self, span: Any, site: int) -> None:
         super().__init__(span.line, span.col, span.end_line, span.end_col, span.children)
-        self.is_written = span.is_written
+        self.is_written, self.has_place = span.is_written, span.has_place
         self.site = site
 
 

@@ -171,7 +171,7 @@ def test_finished_steppers_leave_nothing_in_memory() -> None:
     assert outcome(STAGES + "(length (collect (stage (fn (x) x) (source 300 1))))") == "300"
     assert outcome(STAGES + "(for-each (fn (i) (collect (source 3 1))) (range 300))") == "nil"
     gc.collect()
-    assert sum(isinstance(thing, Stepper) for thing in gc.get_objects()) < 10
+    assert sum(type(thing) is Stepper for thing in gc.get_objects()) < 10
 
 
 ENDLESS = """

@@ -403,7 +403,7 @@ def test_tasks_that_each_start_the_next_leave_nothing_in_memory() -> None:
 
     def tasks_in_memory() -> int:
         gc.collect()
-        return sum(isinstance(thing, Task) for thing in gc.get_objects())
+        return sum(type(thing) is Task for thing in gc.get_objects())
 
     before = tasks_in_memory()
     assert run(source) == ("2000", [])
