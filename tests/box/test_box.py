@@ -296,7 +296,8 @@ def test_a_task_that_is_cancelled_ends_its_program(pool: Pool) -> None:
     ],
 )
 def test_what_a_program_printed_outlives_it(pool: Pool, source: str, reason: str) -> None:
-    outcome = pool.run(source, limits=replace(pool.limits, wall_ms=1_000, memory_mb=48))
+    wall_ms = 1_000 if reason == "timeout" else 60_000
+    outcome = pool.run(source, limits=replace(pool.limits, wall_ms=wall_ms, memory_mb=48))
     assert (outcome.reason, outcome.prints) == (reason, ["one"])
 
 
