@@ -35,7 +35,8 @@ INSPECTOR = "@modelcontextprotocol/inspector@0.15.0"
 @pytest.fixture
 def mcp(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No tape, an empty token store in a file, no browser; what the test leaves connected is closed."""
-    before = set(servers._servers)
+    for handle in list(servers._servers):  # of tests in this process that have no loop any more
+        servers.forget(handle)
     for name in ("SEMA_LLM_CASSETTE", "SEMA_LLM_CASSETTE_MODE", "BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
@@ -46,9 +47,8 @@ def mcp(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     yield
     cassette.reset()
     for handle, server in list(servers._servers.items()):
-        if handle not in before:
-            servers.forget(handle)
-            suspend(server.close())
+        servers.forget(handle)
+        suspend(server.close())
 
 
 def run(program: str, **names: Any) -> Any:
