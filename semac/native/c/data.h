@@ -319,8 +319,8 @@ typedef struct {
     PyObject *over;
 } sema_range;
 
-COLD static int sema_range_large(sema_range *r, sint start, sint stop, sint step) {
-    PyObject *a = sint_box(start), *b = a ? sint_box(stop) : NULL, *c = b ? sint_box(step) : NULL;
+/* The range of three numbers that are given away: NULL where one could not be made, as are those after it. */
+COLD static int sema_range_of(sema_range *r, PyObject *a, PyObject *b, PyObject *c) {
     PyObject *range = c ? PyObject_CallFunctionObjArgs((PyObject *)&PyRange_Type, a, b, c, NULL) : NULL;
     r->over = range ? PyObject_GetIter(range) : NULL;
     r->left = 0;
@@ -329,6 +329,11 @@ COLD static int sema_range_large(sema_range *r, sint start, sint stop, sint step
     Py_XDECREF(c);
     Py_XDECREF(range);
     return r->over == NULL ? -1 : 0;
+}
+
+COLD static int sema_range_large(sema_range *r, sint start, sint stop, sint step) {
+    PyObject *a = sint_box(start), *b = a ? sint_box(stop) : NULL, *c = b ? sint_box(step) : NULL;
+    return sema_range_of(r, a, b, c);
 }
 
 FAST int sema_range_start(sema_range *r, sint start, sint stop, sint step) {

@@ -118,14 +118,7 @@ MAYBE sdyn sema_in_place(PyObject *a, PyObject *b, binaryfunc operation) { retur
 MAYBE int sema_range_dyn(sema_range *r, sdyn start, sdyn stop, sdyn step) {
     if (LIKELY(IS_SHORT(start.x) && IS_SHORT(stop.x) && IS_SHORT(step.x))) return sema_range_start(r, start.x, stop.x, step.x);
     PyObject *a = sdyn_box(start), *b = a ? sdyn_box(stop) : NULL, *c = b ? sdyn_box(step) : NULL;
-    PyObject *range = c ? PyObject_CallFunctionObjArgs((PyObject *)&PyRange_Type, a, b, c, NULL) : NULL;
-    r->over = range ? PyObject_GetIter(range) : NULL;
-    r->left = 0;
-    Py_XDECREF(a);
-    Py_XDECREF(b);
-    Py_XDECREF(c);
-    Py_XDECREF(range);
-    return r->over == NULL ? -1 : 0;
+    return sema_range_of(r, a, b, c);
 }
 
 MAYBE int sema_push(PyObject *list, PyObject *item) { return PyList_Append(list, item); }
