@@ -211,6 +211,8 @@ class Flow:
         """The type of a call of a value of a type."""
         args = [unfolded(self.solver, arg) for arg in args]
         result = NEVER
+        if head is NEVER or NEVER in args:
+            return result  # it isn't known to be reached
         if head.fns is None or head.tags & OTHER:
             for arg in args:
                 self.solver.escape(arg)
@@ -232,7 +234,6 @@ class Flow:
             for arg in args[len(function.params) :]:
                 rest = join(rest, arg)
             self.solver.grow(function.rest, list_of(rest, FLAT))
-            self.solver.escape(rest)
         elif len(args) != len(function.params):
             return NEVER  # it raises
         return self.solver.read(function)
