@@ -13,7 +13,20 @@ from semac.anf.nodes import GetField, IsRecord, MakeRecordType, RecordFunction
 from semac.anf.records import RecordType
 from semac.generate.context import Context
 from semac.generate.functions import TYPE_PARAMS, annotation
-from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name, opposite, tuple_of, walrus
+from semac.generate.pyast import (
+    Loc,
+    assign,
+    attribute,
+    boolop,
+    builtin,
+    call,
+    compare,
+    const,
+    name,
+    opposite,
+    tuple_of,
+    walrus,
+)
 from semac.ir.identifiers import mangle, unique
 from semac.types.lattice import NIL, RECORD, Type
 
@@ -110,8 +123,8 @@ def get_field(c: Context, op: GetField) -> ast.expr:
 
 
 def is_record(c: Context, op: IsRecord) -> ast.expr:
-    """`type(p) is Point`, or `type(p) is Point or type(p) is not Line and is_point(p)`; `p is not None` where p is a point
-    or nil."""
+    """`type(p) is Point`, or `type(p) is Point or type(p) is not Line and is_point(p)`; `p is not None` where p is a
+    point or nil."""
     value, loc = c.expr(op.value), c.loc(op)
     if op.is_sure and is_optional(op.value.type, op.record):
         return is_some(value, loc)

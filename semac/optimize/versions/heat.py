@@ -1,5 +1,5 @@
-"""Which functions of the top level run often: those with loops, those that recur, those that make functions, and what is
-called from there."""
+"""Which functions of the top level run often: those with loops, those that recur or make functions, and what is called
+from there."""
 
 from __future__ import annotations
 
