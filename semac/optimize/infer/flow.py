@@ -13,7 +13,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember, RecordType
 from semac.anf.walk import code_of, operands, params_of
-from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -57,6 +57,7 @@ from semac.types.lattice import (
 from semac.types.lattice import field as field_of
 
 LEVELS = frozenset((LEVEL, LOOK, UPDATED))
+KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN))  # keep what they get for debuggers alone
 BOOL_TYPE, INT_TYPE = atom(TRUE | FALSE), atom(INT)
 MANY_FIELDS = 30
 ENTERED = (map_rules, number_rules)
@@ -260,6 +261,10 @@ class Flow:
             return type_
         if op.path in LEVELS:
             return self.level(op)
+        if op.path in KNOWN:
+            for arg in op.args:
+                self.operand(arg)
+            return ANY
         return self.unknown(op)
 
     def level(self, op: anf.CallRuntime) -> Type:
