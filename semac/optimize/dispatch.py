@@ -182,8 +182,20 @@ def arity(multi: Multi) -> int:
     elif type(dispatch) is not Lit or type(dispatch.value).__name__ != "Keyword":
         return 0
     counts = {len(function.params) if function.rest is None else 0 for function in functions}
+    if any(method.is_vector for method in multi.methods) and not gives_vector(dispatch):
+        return 0  # patterns take lists for vectors, which the table doesn't
     (count,) = counts if len(counts) == 1 else (0,)
     return count if type(dispatch) is Let or count == 1 else 0
+
+
+def gives_vector(dispatch: Let | Expr) -> bool:
+    """Whether a dispatch function surely gives a vector."""
+    if type(dispatch) is not Let or type(dispatch.op) is not Closure:
+        return False
+    code = dispatch.op.function.code
+    made = {instr.var: instr.op for instr in code.instrs}
+    exit_ = code.exit
+    return type(exit_) is Result and type(exit_.value) is Ref and type(made.get(exit_.value.var)) is MakeVector
 
 
 def is_still_between(unit: Unit, multi: Multi) -> bool:
