@@ -26,7 +26,10 @@ EXPRESSIONS.update(CHOICES)
 EXPRESSIONS.update({ast.Call: call, ast.Lambda: closure, ast.ListComp: comprehension, ast.DictComp: comprehension,
                     ast.SetComp: comprehension})  # fmt: skip
 CONSTANT.append(constant_value)
-HEADERS = [Path(__file__).with_name("c") / name for name in ("core.h", "numbers.h", "data.h", "more.h")]
+HEADERS = [
+    Path(__file__).with_name("c") / name
+    for name in ("core.h", "numbers.h", "data.h", "more.h", "lists.h", "maps.h", "text.h", "math.h")
+]
 MOST_ROUNDS = 60
 
 

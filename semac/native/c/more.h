@@ -314,19 +314,32 @@ static PyObject **sema_slot_at(int index);
 static vectorcallfunc sema_wrapper_at(int index);
 static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins, PyObject *objects);
 
-/* begin(shared or None, globals, constants, names, builtins, (List, Map, ...), (failed, breathe, trampolines)) */
+/* What C knows of the runtime, in the order in which `begin` gets it; None for what isn't loaded. */
+static PyObject **const KNOWN[] = {&T_List, &T_Map, &T_HashMap, &T_Array, &T_Keyword, &T_Symbol, &T_Char, &T_Moved,
+                                   &T_Multi, &O_EMPTY, &O_CHARS, &O_KEYWORDS, &O_take, &O_let_go, &O_stored};
+#define KNOWN_COUNT ((Py_ssize_t)(sizeof(KNOWN) / sizeof(*KNOWN)))
+
+/* begin(shared or None, globals, constants, names, builtins, objects, known, (failed, breathe, trampolines, missing)) */
 static PyObject *sema_begin(PyObject *module, PyObject *args) {
-    PyObject *values, *names, *builtins, *objects, *shared, *failed, *breathe, *trampolines;
-    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!(OOOOOO)(OOO!)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
-                          &PyTuple_Type, &names, &PyTuple_Type, &builtins, &PyTuple_Type, &objects, &T_List, &T_Map, &T_HashMap, &T_Array,
-                          &O_EMPTY, &O_CHARS, &failed, &breathe, &PyTuple_Type, &trampolines)) return NULL;
-    PyObject *kept[] = {GLOBALS, T_List, T_Map, T_HashMap, T_Array, O_EMPTY, O_CHARS, failed, breathe, trampolines};
+    PyObject *values, *names, *builtins, *objects, *known, *shared, *failed, *breathe, *trampolines, *missing;
+    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!O!(OOO!O)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
+                          &PyTuple_Type, &names, &PyTuple_Type, &builtins, &PyTuple_Type, &objects, &PyTuple_Type, &known,
+                          &failed, &breathe, &PyTuple_Type, &trampolines, &missing)) return NULL;
+    if (PyTuple_GET_SIZE(known) != KNOWN_COUNT) {
+        PyErr_SetString(PyExc_ImportError, "made for another runtime");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < KNOWN_COUNT; i++) *KNOWN[i] = Py_NewRef(PyTuple_GET_ITEM(known, i));
+    PyObject *kept[] = {GLOBALS, failed, breathe, trampolines, missing};
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) Py_INCREF(kept[i]);
+    C_cached = PyLong_FromLong(-1);
+    C_source = PyUnicode_InternFromString("source");
+    C_default = PyUnicode_InternFromString("default");
     C_empty_str = PyUnicode_FromString("");
     C_empty_tuple = PyTuple_New(0);
     PyObject *back = PyLong_FromLong(-1);
     C_backwards = back == NULL ? NULL : PySlice_New(NULL, NULL, back);
-    if (C_empty_str == NULL || C_empty_tuple == NULL || C_backwards == NULL) return NULL;
+    if (C_empty_str == NULL || C_empty_tuple == NULL || C_backwards == NULL || C_source == NULL) return NULL;
     sema_constants(values, names, builtins, objects);
     if (shared != Py_None) {
         SH = PyCapsule_GetPointer(shared, "sema");
@@ -338,6 +351,7 @@ static PyObject *sema_begin(PyObject *module, PyObject *args) {
     SH->failed = failed;
     SH->breathe = breathe;
     SH->trampolines = trampolines;
+    SH->missing = missing;
     return PyCapsule_New(SH, "sema", NULL);
 }
 
