@@ -106,9 +106,7 @@ def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, bu
     global _shared, _calls
     import builtins as python
 
-    known = tuple(
-        getattr(sys.modules.get(f"sema_runtime.{module}"), attribute, None) for module, attribute in KNOWN
-    )
+    known = tuple(getattr(sys.modules.get(f"sema_runtime.{module}"), attribute, None) for module, attribute in KNOWN)
     from importlib import import_module
 
     trampolines = import_module("sema_runtime.values.functions").TRAMPOLINES

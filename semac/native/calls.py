@@ -7,7 +7,7 @@ import ast
 from semac.native.entries import default_of
 from semac.native.expressions import expr, obj, operands
 from semac.native.function import FunctionCode, failure
-from semac.native.intrinsics import INTRINSICS, VALUES, Intrinsic
+from semac.native.intrinsics import INTRINSICS, VALUES, Intrinsic, by_count, simple
 from semac.native.iteration import comprehension, decided
 from semac.native.values import C_TYPES, NOTHING, NotNative, Unknown, Value, placed
 
@@ -259,8 +259,9 @@ INTRINSICS.update({
     "all": over_generator(False),
     **{
         name: over_generator(None)
-        for name in ("sum", "tuple", "list", "set", "frozenset", "dict", "max", "min", "sorted")
+        for name in ("sum", "list", "set", "frozenset", "dict", "max", "min", "sorted")
     },
+    "tuple": by_count(over_generator(None), simple("sema_as_tuple({0}, {f})", kind="tuple")),
     VALUES + "functions.tail_call": in_tail("call_in_tail"),
     VALUES + "functions.tail_apply": in_tail("apply_in_tail"),
 })  # fmt: skip

@@ -66,7 +66,7 @@ def by_count(*ways: Intrinsic) -> Intrinsic:
     return write
 
 
-def of_array(c: str, first: int, kind: str = "") -> Intrinsic:
+def of_array(c: str, first: int, kind: str = "", result: str = "o") -> Intrinsic:
     """A function of any number of arguments: those after the first ones are an array, `{items}` with `{count}`."""
 
     def write(f: FunctionCode, node: ast.Call) -> Value | None:
@@ -78,7 +78,7 @@ def of_array(c: str, first: int, kind: str = "") -> Intrinsic:
         f.emit(f"PyObject *{array}[] = {{{items}}};")
         f.at(node)
         named = {"items": array, "count": len(args) - first, "f": own_value(f, node).c}
-        made = f.checked("o", c.format(*(arg.c for arg in args[:first]), **named), node, kind)
+        made = f.checked(result, c.format(*(arg.c for arg in args[:first]), **named), node, kind)
         for arg in reversed(args):
             f.drop_below(arg)
         return made
@@ -299,11 +299,21 @@ OF_TEXTS: dict[str, Intrinsic] = {
     TEXT + "chars.char_to_integer": simple("sema_char_code({0}, {f})", "i"),
     TEXT + "search.string_is_contains": simple("sema_text_contains({0}, {1}, {f})", "b"),
 }
+HOFS = LIB + "collections.hofs."
+OF_FUNCTIONS: dict[str, Intrinsic] = {
+    HOFS + "map_": simple("sema_mapped({0}, {1}, 0, {f})", kind="List"),
+    HOFS + "filter_": simple("sema_mapped({0}, {1}, 1, {f})", kind="List"),
+    HOFS + "for_each": simple("sema_for_each({0}, {1}, {f})", kind="none"),
+    HOFS + "foldl": simple("sema_folded({0}, {1}, {2}, {f})"),
+}
 ARITHMETIC = NUMBERS + "arithmetic."
 OF_NUMBERS: dict[str, Intrinsic] = {
     **{ARITHMETIC + name: number(f"sdyn_or_{kind}", "if") for name, kind in (
-        ("add", "add"), ("plus", "add"), ("sub", "sub"), ("minus", "sub"), ("mul", "mul"), ("times", "mul"),
+        ("add", "add"), ("sub", "sub"), ("minus", "sub"), ("mul", "mul"), ("times", "mul"),
     )},
+    ARITHMETIC + "plus": by_count(
+        number("sdyn_or_add", "if"), of_array("sema_sum({items}, {count}, {f})", 0, result="d")
+    ),
     ARITHMETIC + "quotient": number("sema_quotient", "i"),
     ARITHMETIC + "remainder": number("sema_remainder", "i"),
     ARITHMETIC + "mod": number("sema_modulo", "i"),
@@ -321,7 +331,7 @@ OF_NUMBERS: dict[str, Intrinsic] = {
         "zero", "positive", "negative", "even", "odd", "integer", "number",
     )},
 }  # fmt: skip
-INTRINSICS: dict[str, Intrinsic] = {**PYTHON, **OF_LISTS, **OF_MAPS, **OF_TEXTS, **OF_NUMBERS}
+INTRINSICS: dict[str, Intrinsic] = {**PYTHON, **OF_LISTS, **OF_MAPS, **OF_TEXTS, **OF_FUNCTIONS, **OF_NUMBERS}
 # Functions that are values, too, of which calls from C have a way of their own.
 OPERATORS = {
     ARITHMETIC + name: f"sema_value_{name}" for name in (

@@ -124,6 +124,14 @@ MAYBE int sema_range_dyn(sema_range *r, sdyn start, sdyn stop, sdyn step) {
 MAYBE int sema_push(PyObject *list, PyObject *item) { return PyList_Append(list, item); }
 
 MAYBE int sema_extend(PyObject *list, PyObject *items) {
+    Py_ssize_t size = PyList_GET_SIZE(list);
+    if (PyList_CheckExact(items) || PyTuple_CheckExact(items)) return PyList_SetSlice(list, size, size, items);
+    if (IS_LIST(items)) {
+        PyObject *flat = sema_items(items, NULL);
+        int done = flat == NULL ? -1 : PyList_SetSlice(list, size, size, flat);
+        Py_XDECREF(flat);
+        return done;
+    }
     PyObject *done = PyObject_CallMethod(list, "extend", "(O)", items);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
@@ -151,8 +159,18 @@ MAYBE PyObject *sema_join(PyObject **parts, Py_ssize_t count) {
     return r;
 }
 
-MAYBE int sema_same_text(PyObject *a, PyObject *b) {
-    return a == b || (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0);
+/* Whether two strings are equal. */
+FAST int sema_same_text(PyObject *a, PyObject *b) {
+    if (a == b) return 1;
+    Py_ssize_t size = PyUnicode_GET_LENGTH(a);
+    if (size != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return 0;
+    return memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), (size_t)size * PyUnicode_KIND(a)) == 0;
+}
+
+/* `a == b`, where b is a string. */
+FAST int sema_equals_text(PyObject *a, PyObject *b) {
+    if (LIKELY(PyUnicode_CheckExact(a))) return sema_same_text(a, b);
+    return PyObject_RichCompareBool(a, b, Py_EQ);
 }
 
 /* `CHARS[text[i]]`; the characters of ASCII are looked up once. */
@@ -220,6 +238,39 @@ MAYBE int sema_in_tail(sema_seg *s, sema_frame *frame) {
     }
 #endif
     return 0;
+}
+
+/* `a, b, *more = value`: count new references, and a list of those after them. */
+MAYBE int sema_unpack_rest(PyObject *value, Py_ssize_t count, PyObject **into) {
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+        if (size >= count && (into[count] = PyList_New(size - count)) != NULL) {
+            for (Py_ssize_t i = 0; i < size; i++) {
+                PyObject *item = Py_NewRef(PySequence_Fast_ITEMS(value)[i]);
+                if (i < count) into[i] = item;
+                else PyList_SET_ITEM(into[count], i - count, item);
+            }
+            return 0;
+        }
+        if (size >= count) return -1;
+    }
+    PyObject *it = PyObject_GetIter(value);
+    Py_ssize_t found = 0;
+    if (it == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) && Py_TYPE(value)->tp_iter == NULL && !PySequence_Check(value)) {
+            PyErr_Format(PyExc_TypeError, "cannot unpack non-iterable %.200s object", Py_TYPE(value)->tp_name);
+        }
+        return -1;
+    }
+    while (found < count && (into[found] = PyIter_Next(it)) != NULL) found++;
+    if (found < count && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %zd, got %zd)", count, found);
+    }
+    into[count] = found == count ? PySequence_List(it) : NULL;
+    Py_DECREF(it);
+    if (into[count] != NULL) return 0;
+    while (found > 0) Py_DECREF(into[--found]);
+    return -1;
 }
 
 /* Errors */
@@ -312,6 +363,7 @@ MAYBE PyObject *sema_default(PyObject *function, int index) {
 
 static PyObject **sema_slot_at(int index);
 static vectorcallfunc sema_wrapper_at(int index);
+static vectorcallfunc sema_operator_at(int index);
 static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins, PyObject *objects);
 
 /* What C knows of the runtime, in the order in which `begin` gets it; None for what isn't loaded. */
@@ -361,6 +413,9 @@ static PyObject *sema_fill(PyObject *module, PyObject *args) {
     PyObject *value;
     if (!PyArg_ParseTuple(args, "iO", &index, &value)) return NULL;
     Py_XSETREF(*sema_slot_at(index), Py_NewRef(value));
+    if (Py_IS_TYPE(value, &PyFunction_Type) && sema_is_plain(value) && sema_operator_at(index) != NULL) {
+        sema_take_over(value, sema_operator_at(index));
+    }
     Py_RETURN_NONE;
 }
 

@@ -88,14 +88,21 @@ MAYBE PyObject *sema_keyword(PyObject *name, PyObject *f) {
     return PyErr_Occurred() ? NULL : sema_call1(f, name);
 }
 
-/* (string->number text) */
+/* (string->number text) of ASCII digits with a sign and a point. */
 MAYBE sdyn sema_parsed(PyObject *text, PyObject *f) {
-    if (PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text) && PyUnicode_GET_LENGTH(text) > 0
-        && PyUnicode_GET_LENGTH(text) < 18) {
-        const Py_UCS1 *digits = PyUnicode_1BYTE_DATA(text);
-        Py_ssize_t size = PyUnicode_GET_LENGTH(text), i = 0, value = 0;
-        for (; i < size && digits[i] >= '0' && digits[i] <= '9'; i++) value = 10 * value + (digits[i] - '0');
-        if (i == size) return DYN_INT(SHORT(value));
+    if (PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text) && PyUnicode_GET_LENGTH(text) < 18) {
+        const char *digits = (const char *)PyUnicode_1BYTE_DATA(text);
+        Py_ssize_t size = PyUnicode_GET_LENGTH(text), value = 0, is_minus = size > 0 && digits[0] == '-', i = is_minus;
+        while (i < size && digits[i] >= '0' && digits[i] <= '9') value = 10 * value + (digits[i++] - '0');
+        if (i > is_minus && i == size) return DYN_INT(SHORT(is_minus ? -value : value));
+        if (i > is_minus && digits[i] == '.' && i + 1 < size) {
+            while (++i < size && digits[i] >= '0' && digits[i] <= '9') {
+            }
+            if (i == size) {
+                double number = PyOS_string_to_double(digits, NULL, NULL);
+                return number == -1.0 && PyErr_Occurred() ? DYN_INT(INT_ERROR) : DYN_FLOAT(number);
+            }
+        }
     }
     return sdyn_take(sema_call1(f, text));
 }
