@@ -7,6 +7,7 @@ the sandbox keeps them from files, processes and the network.
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 from sema_runtime import capabilities, sandbox
@@ -15,6 +16,8 @@ from semac.checks.program import WARNING, check_text
 
 def main() -> None:
     """Reads UTF-8 text from stdin and writes {findings, types}; what macros print goes to stderr."""
+    if hasattr(os, "nice"):
+        os.nice(10)  # answers to keystrokes come first
     answers, sys.stdout = sys.stdout, sys.stderr
     sandbox.enter(capabilities.parse_mode("strict"))
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
