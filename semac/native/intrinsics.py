@@ -166,7 +166,11 @@ def square_root(f: FunctionCode, node: ast.Call) -> Value | None:
         return None
     value = expr(f, node.args[0])
     if value.rep != "f":
-        return called_plainly(f, node, value)
+        value = f.as_dynamic(value if value.rep != "b" else f.as_object(value, node))
+        f.at(node)
+        root = f.checked("d", f"sema_math_sqrt({value.c}, {own_value(f, node).c})", node)
+        f.drop_below(value)
+        return root
     f.fail_if(f"{value.c} < 0.0 && sema_math_domain()", node)
     return f.temp("f", f"sqrt({value.c})")
 

@@ -7,6 +7,7 @@ these. Near the end of the C stack the Python twins are called instead. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <frameobject.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>

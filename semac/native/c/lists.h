@@ -23,6 +23,9 @@ FAST PyObject *sema_new_cell(PyObject *head, PyObject *next) {
     SLOT(cell, LIST_NEXT) = next;
     SLOT(cell, LIST_EMPTY) = Py_NewRef(Py_False);
     SLOT(cell, LIST_FLAT) = Py_NewRef(Py_None);
+    if (next != Py_None && (next == O_EMPTY || !PyObject_GC_IsTracked(next)) && sema_is_leaf(head)) {
+        PyObject_GC_UnTrack(cell);
+    }
     return cell;
 }
 
