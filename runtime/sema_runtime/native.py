@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function answers for: Python code is to run
 PREFIX = "__sema_native_"
 FUNCTION = type(lambda: None)
+KNOWN = (  # what the C of extensions knows of the runtime (semac/native/c/more.h has the same order)
+    ("values.lists", "List"), ("values.maps", "Map"), ("values.maps", "HashMap"), ("values.mutable", "MutableArray"),
+    ("values.atoms", "Keyword"), ("values.atoms", "Symbol"), ("values.atoms", "Char"), ("values.maps", "MovedDict"),
+    ("lib.language.multimethods", "MultiMethod"), ("values.lists", "EMPTY"), ("values.atoms", "CHARS"),
+    ("values.atoms", "KEYWORDS"), ("values.lazy_dicts", "take"), ("values.lazy_dicts", "let_go"),
+    ("values.maps", "stored"),
+)  # fmt: skip
 
 _shared: Any = None  # what all extensions share
 _linked: set[str] = set()  # the names of the extensions in use
@@ -99,19 +106,16 @@ def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, bu
     global _shared, _calls
     import builtins as python
 
-    types = tuple(
-        getattr(sys.modules.get(f"sema_runtime.values.{module}"), attribute, None)
-        for module, attribute in (("lists", "List"), ("maps", "Map"), ("maps", "HashMap"), ("mutable", "MutableArray"),
-                                  ("lists", "EMPTY"), ("atoms", "CHARS"))
-    )  # fmt: skip
+    known = tuple(getattr(sys.modules.get(f"sema_runtime.{module}"), attribute, None) for module, attribute in KNOWN)
     from importlib import import_module
 
     trampolines = import_module("sema_runtime.values.functions").TRAMPOLINES
+    missing = import_module("sema_runtime.values.equality").MISSING
     found = tuple(getattr(python, each) for each in builtins)
     ours = tuple(getattr(import_module(module), name) for module, name in objects)
     interned = tuple(map(sys.intern, names))
     _shared = extension.sema_begin(
-        _shared, namespace, values, interned, found, ours, types, (FAILED, breathe, trampolines)
+        _shared, namespace, values, interned, found, ours, known, (FAILED, breathe, trampolines, missing)
     )
     _calls = extension.sema_calls
 

@@ -13,6 +13,7 @@ from typing import Any
 from sema_runtime.native import code_digest
 from semac.native.extension import ModuleCode, known_by
 from semac.native.function import FunctionCode
+from semac.native.intrinsics import OPERATORS
 from semac.native.sites import ADDED, Path, Twins, relative, site_rows
 
 RUNTIME = "sema_runtime.native"
@@ -102,8 +103,9 @@ def bound_at(f: FunctionCode, code: ModuleCode) -> int:
 
 
 def needed(f: FunctionCode, code: ModuleCode) -> list[str]:
-    """The globals on which a function relies, with those of the functions that it calls natively."""
-    names: set[str] = set()
+    """The globals on which a function relies, with those of the functions that it calls natively, and the operators
+    that the module may hand to it."""
+    names = {name for name, found in code.globals.items() if found.path in OPERATORS}
     seen: set[int] = set()
     todo = [f]
     while todo:

@@ -82,11 +82,12 @@ typedef struct {
     uint64_t threads[THREADS];
     char *limits[THREADS];
     vectorcallfunc plain_call;
-    PyObject *failed, *breathe, *trampolines;
+    PyObject *failed, *breathe, *trampolines, *missing;
 } sema_state;
 
 static sema_state *SH;
-static PyObject *C_empty_str, *C_empty_tuple, *C_backwards;
+static PyObject *C_empty_str, *C_empty_tuple, *C_backwards, *C_source, *C_default;
+static PyObject *C_cached; /* the `note` of a cell whose items are a cache */
 
 #define POLL_MASK 0x3fff
 
