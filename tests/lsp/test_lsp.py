@@ -129,6 +129,14 @@ def test_the_server_survives(tmp_path: Path, text: str) -> None:
     in_editor(tmp_path, body)
 
 
+def test_of_very_many_findings_an_editor_gets_the_first(tmp_path: Path) -> None:
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", "#|" * 2000)
+        assert len((await editor.found.get()).diagnostics) == 1000
+
+    in_editor(tmp_path, body)
+
+
 def test_the_server_ends_when_its_client_is_gone() -> None:
     done = subprocess.run([SEMA, "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT)
     assert (done.returncode, done.stdout) == (0, "")
