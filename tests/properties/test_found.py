@@ -1,5 +1,5 @@
-"""Programs that were compiled wrongly once, or try what passes rewrite, with the reference's answers: plain and optimized
-code gives them, as a program, as a module and as an input of a session."""
+"""Programs that were compiled wrongly once, or try what passes rewrite, with the reference's answers: plain and
+optimized code gives them, as a program, as a module and as an input of a session."""
 
 from __future__ import annotations
 
