@@ -310,6 +310,10 @@ OF_FUNCTIONS: dict[str, Intrinsic] = {
     HOFS + "for_each": simple("sema_for_each({0}, {1}, {f})", kind="none"),
     HOFS + "foldl": simple("sema_folded({0}, {1}, {2}, {f})"),
 }
+OF_ERRORS: dict[str, Intrinsic] = {
+    "sema_runtime.conditions.caught.condition_field": simple("sema_condition_field({0}, {1}, {f})"),
+    "sema_runtime.conditions.caught.thrown_field": simple("sema_thrown_field({0}, {1}, {f})"),
+}
 ARITHMETIC = NUMBERS + "arithmetic."
 OF_NUMBERS: dict[str, Intrinsic] = {
     **{ARITHMETIC + name: number(f"sdyn_or_{kind}", "if") for name, kind in (
@@ -335,7 +339,15 @@ OF_NUMBERS: dict[str, Intrinsic] = {
         "zero", "positive", "negative", "even", "odd", "integer", "number",
     )},
 }  # fmt: skip
-INTRINSICS: dict[str, Intrinsic] = {**PYTHON, **OF_LISTS, **OF_MAPS, **OF_TEXTS, **OF_FUNCTIONS, **OF_NUMBERS}
+INTRINSICS: dict[str, Intrinsic] = {
+    **PYTHON,
+    **OF_LISTS,
+    **OF_MAPS,
+    **OF_TEXTS,
+    **OF_FUNCTIONS,
+    **OF_ERRORS,
+    **OF_NUMBERS,
+}
 # Functions that are values, too, of which calls from C have a way of their own.
 OPERATORS = {
     ARITHMETIC + name: f"sema_value_{name}" for name in (
