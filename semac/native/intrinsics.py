@@ -9,7 +9,7 @@ from collections.abc import Callable
 from semac.native.arithmetic import as_float
 from semac.native.expressions import expr, obj, operands, truth
 from semac.native.function import FunctionCode
-from semac.native.values import Value
+from semac.native.values import Value, placed
 
 Intrinsic = Callable[[FunctionCode, ast.Call], "Value | None"]
 LIB = "sema_runtime.lib."
@@ -119,7 +119,10 @@ def given_away(c: str, kinds: tuple[str, ...], otherwise: str, kind: str) -> Int
     def write(f: FunctionCode, node: ast.Call) -> Value | None:
         if len(node.args) != 1:
             return None
-        value = obj(f, node.args[0])
+        source = node.args[0]
+        if isinstance(source, ast.List):  # a tuple is one allocation less
+            source = placed(ast.Tuple(source.elts, source.ctx), source)
+        value = obj(f, source)
         if value.kind in kinds:
             return f.checked("o", c.format(f.take(value)), node, kind)
         f.at(node)
@@ -235,6 +238,9 @@ OF_LISTS: dict[str, Intrinsic] = {
     LISTS + "first": simple("sema_car({0}, {f})"),
     LISTS + "cdr": simple("sema_cdr({0}, {f})"),
     LISTS + "rest": simple("sema_cdr({0}, {f})"),
+    LISTS + "cadr": simple("sema_item_or_nil({0}, 1, {f})"),
+    LISTS + "caddr": simple("sema_item_or_nil({0}, 2, {f})"),
+    LISTS + "cddr": simple("sema_cddr({0}, {f})"),
     LISTS + "nth": simple("sema_nth({0}, {1}, {f})", takes="od"),
     LIB + "collections.mutable.mutable_array_get": simple("sema_nth({0}, {1}, {f})", takes="od"),
     LISTS + "length": simple("sema_length({0}, {f})", "i"),
