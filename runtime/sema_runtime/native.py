@@ -1,7 +1,8 @@
 """What binds modules to the extensions that hold their native functions (semac/native), at run time.
 
 A module that is linked with an extension calls `link` first, and gets `bind`, which it calls with the number of each
-statement after which functions can be bound, and `made`, which sees each lambda of its top level. An extension serves
+statement after which functions can be bound, `made`, which sees each lambda of its top level, and `direct`, which gives
+what the top level calls in place of a function. An extension serves
 the first namespace that asks; where it can't be loaded nothing is bound, and Python code runs.
 """
 
@@ -37,7 +38,8 @@ KNOWN = (  # what the C of extensions knows of the runtime (semac/native/c/more.
     ("values.atoms", "Keyword"), ("values.atoms", "Symbol"), ("values.atoms", "Char"), ("values.maps", "MovedDict"),
     ("lib.language.multimethods", "MultiMethod"), ("values.lists", "EMPTY"), ("values.atoms", "CHARS"),
     ("values.atoms", "KEYWORDS"), ("values.lazy_dicts", "take"), ("values.lazy_dicts", "let_go"),
-    ("values.maps", "stored"),
+    ("values.maps", "stored"), ("values.errors", "ThrownMap"), ("conditions.caught", "TYPE"),
+    ("conditions.caught", "VALUE"), ("conditions.caught", "USER"),
 )  # fmt: skip
 
 _shared: Any = None  # what all extensions share
@@ -65,8 +67,8 @@ def load(name: str, path: str) -> Any:
     return module
 
 
-def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ...]) -> tuple[Bind, Made]:
-    """Loads an extension for a module; gives `bind` and `made`.
+def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ...]) -> tuple[Bind, Made, Made]:
+    """Loads an extension for a module; gives `bind`, `made` and `direct`.
 
     path: of the extension; a relative one starts in the folder of the module. entries: the functions that begin with a
     call of their native twins.
@@ -76,7 +78,7 @@ def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ..
     place = os.path.join(os.path.dirname(str(namespace.get("__file__", ""))), path)
     extension = load(name, place) if name not in _linked else None
     if extension is None:
-        return nothing, unchanged
+        return nothing, unchanged, unchanged
     _linked.add(name)
     from marshal import loads
 
@@ -87,18 +89,25 @@ def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ..
         places.setdefault(row[2], []).append(row)
     lambdas = {row[0]: row for row in places.pop(-1, ())}
 
+    bound: dict[int, Any] = {}
+
     def bind(place: int) -> None:
         for row in places.get(place, ()):
             function = namespace.get(row[1])
-            if type(function) is FUNCTION and filled(extension, namespace, row, function) and row[6]:
-                namespace[PREFIX + row[1]] = getattr(extension, f"e_{row[0]}")
+            if type(function) is FUNCTION and filled(extension, namespace, row, function):
+                bound[row[0]] = function
+                if row[6]:
+                    namespace[PREFIX + row[1]] = getattr(extension, f"e_{row[0]}")
+
+    def direct(index: int, function: Any) -> Any:
+        return getattr(extension, f"c_{index}") if bound.get(index) is function else function
 
     def made(index: int, function: Any) -> Any:
         if index in lambdas and type(function) is FUNCTION:
             filled(extension, namespace, lambdas[index], function)
         return function
 
-    return bind, made
+    return bind, made, direct
 
 
 def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any, objects: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from semac.native.calls import call
 from semac.native.choices import CHOICES
 from semac.native.closures import closure
-from semac.native.entries import entry_text, wrapper_text
+from semac.native.entries import direct_text, entry_text, wrapper_text
 from semac.native.expressions import EXPRESSIONS, constant_value, expr
 from semac.native.function import FunctionCode, said
 from semac.native.intrinsics import OPERATORS
@@ -139,7 +139,7 @@ class ModuleCode(ModuleFacts):
         parts += [function_text(code, sites[code.index]) for code in native]
         parts += [wrapper_text(code) for code in native]
         entries = [code for code in native if code.name]
-        parts += [entry_text(code) for code in entries]
+        parts += [entry_text(code) for code in entries] + [direct_text(code) for code in entries]
         parts.append(self.tables(name, entries, plan))
         return "\n".join(parts)
 
@@ -156,8 +156,9 @@ class ModuleCode(ModuleFacts):
         slots = "".join(f"&{slot}, " for slot in self.slots)
         wrappers = "".join(f"W_{code.index}, " for code in self.all)
         methods = "".join(
-            f'{{"e_{code.index}", (PyCFunction)(void (*)(void))e_{code.index}, METH_FASTCALL, NULL}},\n'
+            f'{{"{kind}_{code.index}", (PyCFunction)(void (*)(void)){kind}_{code.index}, METH_FASTCALL, NULL}},\n'
             for code in entries
+            for kind in "ec"
         )
         lines = [
             f"static PyObject **const SLOTS[] = {{{slots}NULL}};",
@@ -267,9 +268,10 @@ def function_text(f: FunctionCode, sites: list[tuple[int, int, int, int]]) -> st
     lines.append(f"static const char *const locals_{index}[] = {{{names}NULL}};")
     codes = "".join(f"{variable.code}, " for variable in shown)
     lines.append(f"static const int local_codes_{index}[] = {{{codes}0}};")
+    lines.append(f"static int local_places_{index}[{len(shown) + 1}];")
     lines.append(
         f"static const sema_fn fn_{index} = "
-        f"{{sites_{index}, locals_{index}, local_codes_{index}, codes_{index}, &GLOBALS}};"
+        f"{{sites_{index}, locals_{index}, local_codes_{index}, local_places_{index}, codes_{index}, &GLOBALS}};"
     )
     lines.append(f"#define TRACE() {trace_text(f, shown)}")
     lines.append(f"static {signature(f)} {{")

@@ -78,7 +78,7 @@ def guarded_operands(f: FunctionCode, test: ast.expr, call: ast.Call) -> list[Va
         return None
 
     for node in assigned:
-        named(f, node)
+        named(f, node, is_number=True)
     return operands(f, call.args, as_objects=False)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
+from semac.optimize.dispatch import dispatch_directly
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.walk import inline_builtins
 from semac.optimize.loops.bare import bare_lists
@@ -49,6 +50,7 @@ class Pass:
 
 
 PASSES: tuple[Pass, ...] = (
+    Pass("dispatch", dispatch_directly),  # calls of multimethods ask for the dispatch value themselves
     Pass("loops", loop_over_items),  # `map`, folds and their kin over known functions become loops
     Pass("updates", expand_updates),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do

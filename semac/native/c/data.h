@@ -1,6 +1,7 @@
 /* Lists, maps, records and calls, as the code of the runtime has them: the same objects, read without a lookup. */
 
 static PyObject *T_List, *T_Map, *T_HashMap, *T_Array, *T_Keyword, *T_Symbol, *T_Char, *T_Moved, *T_Multi;
+static PyObject *T_ThrownMap, *O_TYPE, *O_VALUE, *O_USER; /* of errors that are caught */
 static PyObject *O_EMPTY, *O_CHARS, *O_KEYWORDS, *O_take, *O_let_go, *O_stored;
 
 /* The slots of an object without a dict, which Python lays out in the order of their names. */
@@ -33,6 +34,15 @@ FAST PyObject *sema_slot(PyObject *o, PyObject *type, int index, PyObject *name)
         if (LIKELY(value != NULL)) return Py_NewRef(value);
     }
     return PyObject_GetAttr(o, name);
+}
+
+/* The same as a dynamic value: a number is read without its object. */
+FAST sdyn sema_slot_dyn(PyObject *o, PyObject *type, int index, PyObject *name) {
+    if (LIKELY(IS_A(o, type))) {
+        PyObject *value = SLOT(o, index);
+        if (LIKELY(value != NULL)) return sdyn_keep(sdyn_of(value));
+    }
+    return sdyn_take(PyObject_GetAttr(o, name));
 }
 
 FAST int sema_set_slot(PyObject *o, PyObject *type, int index, PyObject *name, PyObject *value) {
@@ -96,6 +106,44 @@ COLD static void sema_unbound(const char *name, int is_free) {
     }
 }
 
+/* What can't be part of a cycle need not be visited by the collector of garbage: atoms, and lists, maps and vectors of
+nothing else, which don't change. In a list or map that isn't visited nothing is overlooked but what Python code puts
+there by force. */
+static int sema_is_leaf(PyObject *o) {
+    if (PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || o == Py_None || PyBool_Check(o)
+        || IS_A(o, T_Keyword) || IS_A(o, T_Symbol) || IS_A(o, T_Char)) return 1;
+    if (IS_LIST(o) || IS_MAP(o)) return !PyObject_GC_IsTracked(o);
+    if (!PyTuple_CheckExact(o)) return 0;
+    if (!PyObject_GC_IsTracked(o)) return 1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
+        if (!sema_is_leaf(PyTuple_GET_ITEM(o, i))) return 0;
+    }
+    PyObject_GC_UnTrack(o);
+    return 1;
+}
+
+#define FEW_LEAVES 64 /* one container may be made a list or map of many times */
+
+/* Has a new list and its items not be visited, where all of these are leaves. */
+MAYBE void sema_untrack_list(PyObject *xs, PyObject *items) {
+    if (!(PyList_CheckExact(items) || PyTuple_CheckExact(items)) || PySequence_Fast_GET_SIZE(items) > FEW_LEAVES) return;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); i++) {
+        if (!sema_is_leaf(PySequence_Fast_ITEMS(items)[i])) return;
+    }
+    PyObject_GC_UnTrack(items);
+    PyObject_GC_UnTrack(xs);
+}
+
+MAYBE void sema_untrack_map(PyObject *m, PyObject *d) {
+    PyObject *key, *value;
+    if (PyDict_GET_SIZE(d) > FEW_LEAVES) return;
+    for (Py_ssize_t at = 0; PyDict_Next(d, &at, &key, &value);) {
+        if (!sema_is_leaf(value) || !sema_is_leaf(key)) return;
+    }
+    PyObject_GC_UnTrack(d);
+    PyObject_GC_UnTrack(m);
+}
+
 /* Lists of the language */
 
 FAST PyObject *sema_new(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0); }
@@ -114,6 +162,7 @@ FAST PyObject *sema_list_take(PyObject *items) {
     SLOT(xs, LIST_EMPTY) = Py_NewRef(some ? Py_False : Py_True);
     SLOT(xs, LIST_FLAT) = items;
     SLOT(xs, LIST_NEXT) = Py_NewRef(Py_None);
+    sema_untrack_list(xs, items);
     return xs;
 }
 
@@ -133,6 +182,7 @@ FAST PyObject *sema_map_take(PyObject *type, PyObject *d) {
     SLOT(m, MAP_D) = d;
     SLOT(m, MAP_ORDER) = Py_NewRef(Py_None);
     SLOT(m, MAP_FACE) = Py_NewRef(Py_None);
+    if (PyDict_CheckExact(d)) sema_untrack_map(m, d);
     return m;
 }
 

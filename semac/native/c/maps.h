@@ -106,6 +106,16 @@ static PyObject *sema_changed(PyObject *old, PyObject *key, PyObject *value) {
     return m;
 }
 
+/* A new map like another but for some entries is no more to be visited than that one, where these are leaves. */
+static void sema_untrack_like(PyObject *made, PyObject *old, PyObject **args, Py_ssize_t count) {
+    if (PyObject_GC_IsTracked(old)) return;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!sema_is_leaf(args[i])) return;
+    }
+    PyObject_GC_UnTrack(SLOT(made, MAP_D));
+    PyObject_GC_UnTrack(made);
+}
+
 /* (assoc m key value) */
 MAYBE PyObject *sema_assoc(PyObject *m, PyObject *key, PyObject *value, PyObject *f) {
     PyObject *d = LIKELY(IS_MAP(m)) ? sema_dict_of(m) : NULL;
@@ -114,7 +124,10 @@ MAYBE PyObject *sema_assoc(PyObject *m, PyObject *key, PyObject *value, PyObject
     PyObject *made = sema_map_like(m), *copied = made ? PyDict_Copy(d) : NULL;
     if (copied != NULL && PyDict_SetItem(copied, key, value) < 0) Py_CLEAR(copied);
     if (copied == NULL) Py_CLEAR(made);
-    else SLOT(made, MAP_D) = copied;
+    else {
+        SLOT(made, MAP_D) = copied;
+        sema_untrack_like(made, m, (PyObject *[]){key, value}, 2);
+    }
     return made;
 }
 
@@ -138,7 +151,10 @@ MAYBE PyObject *sema_assoc_all(PyObject *m, PyObject **args, Py_ssize_t count, P
         if (PyDict_SetItem(copied, args[i], args[i + 1]) < 0) Py_CLEAR(copied);
     }
     if (copied == NULL) Py_CLEAR(made);
-    else SLOT(made, MAP_D) = copied;
+    else {
+        SLOT(made, MAP_D) = copied;
+        sema_untrack_like(made, m, args, count);
+    }
     return made;
 }
 

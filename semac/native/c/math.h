@@ -82,6 +82,13 @@ MAYBE int sema_is_number(sdyn a, PyObject *f) {
     return truth_answer(sema_call1(f, o));
 }
 
+/* `math.sqrt(x)` */
+MAYBE sdyn sema_math_sqrt(sdyn a, PyObject *f) {
+    if (a.x == FLOATING && a.f >= 0.0) return DYN_FLOAT(sqrt(a.f));
+    if (IS_SHORT(a.x) && a.x >= 0) return DYN_FLOAT(sqrt((double)VALUE(a.x)));
+    return sema_answer_dyn1(f, a);
+}
+
 /* (math/sqrt x) */
 MAYBE sdyn sema_root(sdyn a, PyObject *f) {
     if (a.x == FLOATING && a.f >= 0.0) return DYN_FLOAT(sqrt(a.f));

@@ -95,8 +95,16 @@ MAYBE sdyn sema_parsed(PyObject *text, PyObject *f) {
         Py_ssize_t size = PyUnicode_GET_LENGTH(text), value = 0, is_minus = size > 0 && digits[0] == '-', i = is_minus;
         while (i < size && digits[i] >= '0' && digits[i] <= '9') value = 10 * value + (digits[i++] - '0');
         if (i > is_minus && i == size) return DYN_INT(SHORT(is_minus ? -value : value));
+        Py_ssize_t point = i;
         if (i > is_minus && digits[i] == '.' && i + 1 < size) {
             while (++i < size && digits[i] >= '0' && digits[i] <= '9') {
+            }
+            if (i == size && FLT_EVAL_METHOD == 0) { /* both are exact, and so is the rounding of their quotient */
+                static const double powers[] = {1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
+                                                1e14, 1e15};
+                Py_ssize_t mantissa = value, places = size - point - 1;
+                for (i = point + 1; i < size; i++) mantissa = 10 * mantissa + (digits[i] - '0');
+                if (size < 16) return DYN_FLOAT(is_minus ? -((double)mantissa / powers[places]) : (double)mantissa / powers[places]);
             }
             if (i == size) {
                 double number = PyOS_string_to_double(digits, NULL, NULL);
