@@ -24,9 +24,10 @@ from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree, nodes_of
 from semac.box.discovery import Discovery
-from semac.box.guards import apply_limits
+from semac.box.guards import apply_limits, product
 from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
+from semac.box.products import CHECK, bound_products
 from semac.box.profile import advice
 from semac.box.tasks import Asked, Tasks
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
@@ -419,6 +420,7 @@ def guard_compiler(runner: Runner) -> None:
         nodes = nodes_of(tree)
         check_tree(nodes, imports, atoms)
         ask_first(nodes)
+        bound_products(nodes, imports)
 
     pipeline.CHECKS.units.append(check_unit)
     pipeline.CHECKS.trees.append(check_code)
@@ -428,7 +430,8 @@ def prepared() -> Runner:
     """The runner of this process, whose compiler checks what it makes."""
     runner = Runner(_pipe)
     guard_compiler(runner)
-    setattr(builtins, CATCHABLE, catchable)  # there, since handlers of macros look it up, too
+    for name, function in ((CATCHABLE, catchable), (CHECK, product)):
+        setattr(builtins, name, function)  # there, since macros look them up, too
     return runner
 
 
