@@ -1,7 +1,8 @@
 """What binds modules to the extensions that hold their native functions (semac/native), at run time.
 
 A module that is linked with an extension calls `link` first, and gets `bind`, which it calls with the number of each
-statement after which functions can be bound, and `made`, which sees each lambda of its top level. An extension serves
+statement after which functions can be bound, `made`, which sees each lambda of its top level, and `direct`, which gives
+what the top level calls in place of a function. An extension serves
 the first namespace that asks; where it can't be loaded nothing is bound, and Python code runs.
 """
 
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 FAILED: Any = type("Failed", (), {"__slots__": ()})()  # what a native function answers for: Python code is to run
 PREFIX = "__sema_native_"
 FUNCTION = type(lambda: None)
+KNOWN = (  # what the C of extensions knows of the runtime (semac/native/c/more.h has the same order)
+    ("values.lists", "List"), ("values.maps", "Map"), ("values.maps", "HashMap"), ("values.mutable", "MutableArray"),
+    ("values.atoms", "Keyword"), ("values.atoms", "Symbol"), ("values.atoms", "Char"), ("values.maps", "MovedDict"),
+    ("lib.language.multimethods", "MultiMethod"), ("values.lists", "EMPTY"), ("values.atoms", "CHARS"),
+    ("values.atoms", "KEYWORDS"), ("values.lazy_dicts", "take"), ("values.lazy_dicts", "let_go"),
+    ("values.maps", "stored"),
+)  # fmt: skip
 
 _shared: Any = None  # what all extensions share
 _linked: set[str] = set()  # the names of the extensions in use
@@ -58,8 +66,8 @@ def load(name: str, path: str) -> Any:
     return module
 
 
-def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ...]) -> tuple[Bind, Made]:
-    """Loads an extension for a module; gives `bind` and `made`.
+def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ...]) -> tuple[Bind, Made, Made]:
+    """Loads an extension for a module; gives `bind`, `made` and `direct`.
 
     path: of the extension; a relative one starts in the folder of the module. entries: the functions that begin with a
     call of their native twins.
@@ -69,7 +77,7 @@ def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ..
     place = os.path.join(os.path.dirname(str(namespace.get("__file__", ""))), path)
     extension = load(name, place) if name not in _linked else None
     if extension is None:
-        return nothing, unchanged
+        return nothing, unchanged, unchanged
     _linked.add(name)
     from marshal import loads
 
@@ -80,18 +88,25 @@ def link(namespace: dict[str, Any], name: str, path: str, entries: tuple[str, ..
         places.setdefault(row[2], []).append(row)
     lambdas = {row[0]: row for row in places.pop(-1, ())}
 
+    bound: dict[int, Any] = {}
+
     def bind(place: int) -> None:
         for row in places.get(place, ()):
             function = namespace.get(row[1])
-            if type(function) is FUNCTION and filled(extension, namespace, row, function) and row[6]:
-                namespace[PREFIX + row[1]] = getattr(extension, f"e_{row[0]}")
+            if type(function) is FUNCTION and filled(extension, namespace, row, function):
+                bound[row[0]] = function
+                if row[6]:
+                    namespace[PREFIX + row[1]] = getattr(extension, f"e_{row[0]}")
+
+    def direct(index: int, function: Any) -> Any:
+        return getattr(extension, f"c_{index}") if bound.get(index) is function else function
 
     def made(index: int, function: Any) -> Any:
         if index in lambdas and type(function) is FUNCTION:
             filled(extension, namespace, lambdas[index], function)
         return function
 
-    return bind, made
+    return bind, made, direct
 
 
 def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, builtins: Any, objects: Any) -> None:
@@ -99,19 +114,16 @@ def begin(extension: Any, namespace: dict[str, Any], values: Any, names: Any, bu
     global _shared, _calls
     import builtins as python
 
-    types = tuple(
-        getattr(sys.modules.get(f"sema_runtime.values.{module}"), attribute, None)
-        for module, attribute in (("lists", "List"), ("maps", "Map"), ("maps", "HashMap"), ("mutable", "MutableArray"),
-                                  ("lists", "EMPTY"), ("atoms", "CHARS"))
-    )  # fmt: skip
+    known = tuple(getattr(sys.modules.get(f"sema_runtime.{module}"), attribute, None) for module, attribute in KNOWN)
     from importlib import import_module
 
     trampolines = import_module("sema_runtime.values.functions").TRAMPOLINES
+    missing = import_module("sema_runtime.values.equality").MISSING
     found = tuple(getattr(python, each) for each in builtins)
     ours = tuple(getattr(import_module(module), name) for module, name in objects)
     interned = tuple(map(sys.intern, names))
     _shared = extension.sema_begin(
-        _shared, namespace, values, interned, found, ours, types, (FAILED, breathe, trampolines)
+        _shared, namespace, values, interned, found, ours, known, (FAILED, breathe, trampolines, missing)
     )
     _calls = extension.sema_calls
 

@@ -46,6 +46,7 @@ def traced(entry: str, includes: Iterable[str] = ()) -> Program:
     from sema_runtime.compiler_bridge import packages_dir
 
     trace = _Trace(os.path.realpath(entry))
+    _refuse_circles(trace.entry)
     installed = os.path.join(os.path.realpath(packages_dir()), "")
     packages = {path for path in trace.files if path.startswith(installed)}
     own = trace.files - packages
@@ -62,6 +63,18 @@ def traced(entry: str, includes: Iterable[str] = ()) -> Program:
     for include in includes:
         _include(program, include)
     return program
+
+
+def _refuse_circles(entry: str) -> None:
+    """Raises BuildError for imports that can't succeed wherever the program runs."""
+    from semac.checks.imports import problems
+    from semac.sources import decode
+    from semac.syntax.reader import read_recovering
+
+    if entry.endswith(".sema"):
+        for problem in problems(read_recovering(decode(read(entry), entry))[0], entry):
+            if problem.is_error:
+                raise BuildError(f"{problem.message}; {problem.hint}")
 
 
 def place_of(path: str, root: str) -> str:

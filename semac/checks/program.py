@@ -20,6 +20,7 @@ from sema_runtime.values.maps import Map, program_key
 from semac.analyze.analyzer import Analyzer, LateDefinition
 from semac.analyze.program import analyze_program
 from semac.analyze.scope import Scope
+from semac.checks.imports import problems
 from semac.ir import nodes as ir
 from semac.ir.identifiers import is_module_attribute
 from semac.ir.unit import Unit
@@ -30,7 +31,8 @@ WARNING = "warning"
 
 
 class Finding:
-    """One thing that is wrong. line and column count from 1; code: reader, syntax, macro, unbound, arity, warning."""
+    """One thing that is wrong. line and column count from 1; code: reader, syntax, macro, import, unbound, arity,
+    warning."""
 
     __slots__ = ("code", "column", "end_column", "end_line", "file", "hint", "line", "message", "note")
 
@@ -83,7 +85,11 @@ def check_forms(forms: List, file: str) -> list[Finding]:
     """The findings for forms that could be read."""
     checker = analyze_program(forms, file, macro_environment({}), Checker)
     names = _name_findings(checker, forms, file)
-    return [*checker.findings, *names, *_call_findings(checker.unit, file), *_warnings(checker, file)]
+    imports = [
+        Finding(file, problem.span, "import" if problem.is_error else WARNING, problem.message, problem.hint)
+        for problem in problems(forms, file)
+    ]
+    return [*checker.findings, *imports, *names, *_call_findings(checker.unit, file), *_warnings(checker, file)]
 
 
 class Checker(Analyzer):

@@ -12,6 +12,8 @@ from sema_runtime.conditions.tracebacks import Frame
 from sema_runtime.support.visible import visible
 from semac.process import flush_output
 
+LONGEST = 400  # characters of a source line that are shown
+PART, BEFORE = 120, 60  # of a longer one so many are shown, and so many of them before the place
 MOST_FRAMES = 30  # of a longer trace the outermost and innermost halves are shown
 RED, BLUE, GRAY, YELLOW = "38;2;224;92;92", "38;2;110;160;220", "38;2;140;140;140", "38;2;220;180;90"
 
@@ -105,6 +107,7 @@ def _snippet(file: str, line: int, col: int, sources: Mapping[str, str], paint: 
     text = _source_line(file, line, sources)
     if text is None:
         return []
+    text, mark = _around(text, col)
     gutter = max(2, len(str(line)))
     bar = paint(f"  {'':{gutter}} |", BLUE)
     lines = [
@@ -113,9 +116,18 @@ def _snippet(file: str, line: int, col: int, sources: Mapping[str, str], paint: 
         f"{paint(f'  {line:>{gutter}} |', BLUE)} {visible(text)}",
     ]
     if col:
-        indent = "".join("\t" if char == "\t" else " " for char in visible(text[: col - 1]))
+        indent = "".join("\t" if char == "\t" else " " for char in visible(text[: mark - 1]))
         lines.append(f"{bar} {indent}{paint('^', f'1;{RED}')}")
     return lines
+
+
+def _around(text: str, col: int) -> tuple[str, int]:
+    """A line and a column in it; of a very long line, the part around the column, and its place in that."""
+    if len(text) <= LONGEST:
+        return text, col
+    start = max(col - 1 - BEFORE, 0)
+    before, behind = ("… " if start else ""), (" …" if start + PART < len(text) else "")
+    return before + text[start : start + PART] + behind, col - start + len(before)
 
 
 def _source_line(file: str, line: int, sources: Mapping[str, str]) -> str | None:

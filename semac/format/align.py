@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sema_runtime.form_layout import Node
 
 GAP = 2  # blanks behind the widest left side
+UNLIMITED = 1_000_000_000  # a width; the lines of a layout are measured in bytes, aligned ones in characters
 CLAUSES = {"cond": 1, "case": 2, "match": 2}  # forms before the clauses, the head included
 NAMES_AND_VALUE = {
     "define": 3,
@@ -68,11 +69,14 @@ class AlignedLayout(Layout):
         for pair in pairs:
             if not isinstance(pair, Group) or len(pair.forms) != 2 or pair.opening not in ("(", "["):
                 return group
-            if self.one_line(pair, column) is None:
+            if one_line(pair, column, Layout(UNLIMITED, self.step, self.blanks)) is None:
                 return group
             left, value = map(flat, pair.forms)
             rows.append((pair.opening + left, value + pair.closing))
         texts = aligned(rows, column, self.width)
+        if texts is None and before and len({len(left) for left, _ in rows if left}) == 1 < len(rows):
+            texts = [f"{left} {value}" for left, value in rows]  # in a column already
+            texts = texts if all(column + len(text) <= self.width for text in texts) else None
         if texts is None:
             return group
         lines = [node for text in texts for node in (Break(), Atom(text))]
@@ -149,7 +153,8 @@ def _definition(node: Node, width: int) -> Group | None:
     """A node that is a definition with one value and fits on one line with the gap."""
     if not isinstance(node, Group) or NAMES_AND_VALUE.get(node.head) != len(node.forms):
         return None
-    return None if one_line(node, 0, Layout(width - GAP + 1)) is None else node
+    text = one_line(node, 0, Layout(UNLIMITED))
+    return None if text is None or len(text) > width - GAP + 1 else node
 
 
 def _align_run(nodes: list[Node], run: dict[int, Group], width: int) -> None:

@@ -69,16 +69,18 @@ def _run(options: Any) -> int:
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)))
     session = Session(options.file, closed=False)
     failed = False
-    for number, cell in enumerate(notebook["cells"], 1):
-        if cell["type"] == "code" and number in wanted:
-            cell["outputs"] = run_cell(session, cell["source"], number)
-            cell["stale"] = False
-            for output in cell["outputs"]:
-                mark = "(stdout) " if output["type"] == "stdout" else ""
-                print(at_terminal(f"[{number}/{count}] {mark}{output['display']}"))
-                failed = failed or output["type"] == "error"
-    notebook.setdefault("metadata", {})["modified"] = sema_nb.now()
-    sema_nb.write_json(options.file, notebook)
+    try:
+        for number, cell in enumerate(notebook["cells"], 1):
+            if cell["type"] == "code" and number in wanted:
+                cell["outputs"] = run_cell(session, cell["source"], number)
+                cell["stale"] = False
+                for output in cell["outputs"]:
+                    mark = "(stdout) " if output["type"] == "stdout" else ""
+                    print(at_terminal(f"[{number}/{count}] {mark}{output['display']}"))
+                    failed = failed or output["type"] == "error"
+    finally:  # a cell may end the program, or Ctrl-C
+        notebook.setdefault("metadata", {})["modified"] = sema_nb.now()
+        sema_nb.write_json(options.file, notebook)
     return int(failed)
 
 
@@ -100,6 +102,9 @@ def run_cell(session: Any, source: str, number: int) -> list[dict[str, Any]]:
             outcome = {"type": "value", "display": pretty(value)}
     except Exception as error:
         outcome = {"type": "error", "display": render(error, name, {name: source}).removeprefix("Error: ")}
+    except (SystemExit, KeyboardInterrupt):
+        sys.stdout.write(printed.getvalue())
+        raise
     took = round((perf_counter() - started) * 1000)
     outputs = [{"type": "stdout", "display": printed.getvalue()}] if printed.getvalue() else []
     outputs += [outcome] if outcome else []
@@ -145,7 +150,7 @@ def _as_sema(path: str) -> dict[str, Any]:
     """A notebook of either format, as a `.sema-nb`."""
     if not path.endswith(".ipynb"):
         return sema_nb.read_sema(path)
-    return sema_nb.from_jupyter(sema_nb.read_json(path), os.path.splitext(os.path.basename(path))[0])
+    return sema_nb.from_jupyter(sema_nb.read_jupyter(path), os.path.splitext(os.path.basename(path))[0])
 
 
 def _serve(options: Any) -> int:

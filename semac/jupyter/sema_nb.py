@@ -11,6 +11,7 @@ from typing import Any
 from semac import __version__
 
 VERSION = 1
+JUPYTER_VERSION = 4  # of Jupyter's format
 KERNEL = {"kernelspec": {"name": "sema", "display_name": "Sema", "language": "sema"}, "language_info": {"name": "sema"}}
 STARTER = "; the last value of a cell is shown below it\n(+ 1 2)"
 
@@ -33,15 +34,23 @@ def new_cell(kind: str, source: str) -> dict[str, Any]:
     return {"id": f"c{secrets.token_hex(4)}", "type": kind, "source": source, "outputs": []}
 
 
-def read_json(path: str) -> dict[str, Any]:
-    """The object in a JSON file. Raises NotebookError and OSError."""
+def read_jupyter(path: str) -> dict[str, Any]:
+    """An `.ipynb` file. Raises NotebookError and OSError."""
+    return read_json(path, "nbformat", JUPYTER_VERSION)
+
+
+def read_json(path: str, key: str, version: int) -> dict[str, Any]:
+    """The notebook in a JSON file, whose key has the version of the format. Raises NotebookError and OSError."""
     with open(path, encoding="utf-8") as file:
         try:
             value = json.load(file)
         except (ValueError, RecursionError) as error:
             raise NotebookError(f"{path} is not JSON: {error}") from None
-    if not isinstance(value, dict) or not isinstance(value.get("cells"), list):
-        raise NotebookError(f"{path} is not a notebook: it has no list of cells")
+    if isinstance(value, dict) and key in value and value[key] != version:
+        said = f"{path} has version {value[key]!r} of the format, this semac reads version {version}"
+        raise NotebookError(said + ("; JupyterLab saves it as that" if key == "nbformat" else ""))
+    if not isinstance(value, dict) or key not in value or not isinstance(value.get("cells"), list):
+        raise NotebookError(f"{path} is not a notebook: it has no '{key}' or no list of cells")
     if not all(isinstance(cell, dict) for cell in value["cells"]):
         raise NotebookError(f"{path} is not a notebook: a cell is not an object")
     return value
@@ -49,10 +58,11 @@ def read_json(path: str) -> dict[str, Any]:
 
 def read_sema(path: str) -> dict[str, Any]:
     """A `.sema-nb` file. Fields that we don't know are kept. Raises NotebookError and OSError."""
-    notebook = read_json(path)
-    version = notebook.get("version")
-    if version != VERSION:
-        raise NotebookError(f"{path} has version {version!r} of the format, this semac reads version {VERSION}")
+    if path.endswith(".ipynb"):
+        raise NotebookError(
+            f"{path} is a notebook of Jupyter's: jupyter execute runs it, sema notebook convert reads it"
+        )
+    notebook = read_json(path, "version", VERSION)
     for number, cell in enumerate(notebook["cells"], 1):
         if cell.get("type") not in ("code", "markdown") or not isinstance(cell.get("source"), str):
             raise NotebookError(f"{path}: cell {number} has no type 'code' or 'markdown', or no source")

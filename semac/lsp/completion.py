@@ -41,6 +41,17 @@ def completions(files: Files, python: PythonFiles, document: Document, place: Pl
     return found
 
 
+def with_defaults(items: list[Item]) -> Any:
+    """The same as a list that says once what most items replace: it has half the size and is read in half the time."""
+    ranges = [item["textEdit"]["range"] for item in items]
+    if not ranges:
+        return items
+    for item in items:
+        if item["textEdit"] == {"range": ranges[0], "newText": item["label"]}:
+            del item["textEdit"]
+    return {"isIncomplete": False, "itemDefaults": {"editRange": ranges[0]}, "items": items}
+
+
 def _own(files: Files, document: Document, place: Place, node: Node | None) -> dict[str, Binding]:
     """The names of the program that hold at a place, but for the one that is being typed."""
     own: dict[str, Binding] = {}

@@ -29,6 +29,7 @@ class Server:
         self.checks: dict[str, checks.Check] = {}
         self.results: Any = None  # the semantic tokens sent last, once there are any
         self.has_snippets = False
+        self.has_defaults = False  # whether it takes what is the same in all completions from one place
         self.refreshes_hints = False
 
     # The life of the connection and of documents
@@ -41,6 +42,8 @@ class Server:
         wanted = options.get("snippets", True) if isinstance(options, dict) else True
         item = _at(capabilities, "textDocument", "completion", "completionItem") or {}
         self.has_snippets = bool(wanted and item.get("snippetSupport"))
+        defaults = _at(capabilities, "textDocument", "completion", "completionList", "itemDefaults") or []
+        self.has_defaults = "editRange" in defaults
         self.refreshes_hints = bool(_at(capabilities, "workspace", "inlayHint", "refreshSupport"))
         folders = [folder["uri"] for folder in params.get("workspaceFolders") or ()]
         root = params.get("rootUri")
@@ -67,7 +70,17 @@ class Server:
 
     def opened(self, params: Any) -> None:
         item = params["textDocument"]
-        self.take(Document(item["uri"], item["text"].split("\n"), self.files.encoding))
+        document = Document(item["uri"], item["text"].split("\n"), self.files.encoding)
+        self.take(document)
+        self.connection.spare.append(lambda: self.read_ahead(document))
+
+    def read_ahead(self, document: Document) -> None:
+        """Does what the first requests would wait for."""
+        from semac.lsp.completion import language_names
+
+        language_names()
+        if self.files.open.get(document.uri) is document:
+            _ = document.top
 
     def changed(self, params: Any) -> None:
         uri = params["textDocument"]["uri"]
@@ -124,10 +137,12 @@ class Server:
         return lambda params: answer(self.files.document(params))
 
     def complete(self, params: Any) -> Any:
-        from semac.lsp.completion import completions
+        from semac.lsp.completion import completions, with_defaults
 
         document = self.files.document(params)
-        return completions(self.files, self.python, document, document.place(params["position"]), self.has_snippets)
+        place = document.place(params["position"])
+        items = completions(self.files, self.python, document, place, self.has_snippets)
+        return with_defaults(items) if self.has_defaults else items
 
     def resolve(self, item: Any) -> Any:
         if item.get("detail") in ("builtin", "special form"):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 NOT_INITIALIZED, CANCELLED = -32002, -32800
 MOST_BYTES = 256_000_000  # of one message
+PAUSE = 1.0  # seconds without a message, after which garbage is collected
 CANCEL = "$/cancelRequest"
 
 Message = dict[str, Any]
@@ -37,7 +39,9 @@ class Connection:
         self.lock = threading.Lock()
         self.waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.cancelled: set[Any] = set()
+        self.spare: list[Callable[[], object]] = []  # work that any message comes before
         self.requests = 0  # sent to the client
+        self.is_readable = True  # until the client sends what is no message
 
     # Writing, from any thread
 
@@ -68,10 +72,27 @@ class Connection:
         """Has the thread that answers requests do something, in its turn. From any thread."""
         self.waiting.put(action)
 
-    def messages(self) -> queue.SimpleQueue[Any]:
-        """The queue of what the client sends, None at its end; starts the thread that fills it."""
+    def messages(self) -> Iterator[Any]:
+        """What the client sends, to its end. Spare work and the collection of garbage happen while nothing waits.
+
+        A collection visits every object of the open texts, so one in the middle of typing would hold up an answer.
+        The objects that outlive it are left out of those that Python starts by itself, which become rare.
+        """
+        gc.set_threshold(20_000, 10, 100)
         threading.Thread(target=self._read, daemon=True, name="sema-lsp-reader").start()
-        return self.waiting
+        while True:
+            while self.spare and self.waiting.empty():
+                self.spare.pop(0)()
+            try:
+                message = self.waiting.get(timeout=PAUSE)
+            except queue.Empty:
+                gc.unfreeze()
+                gc.collect()
+                gc.freeze()
+                message = self.waiting.get()
+            if message is None:
+                return
+            yield message
 
     def _read(self) -> None:
         try:
@@ -82,6 +103,7 @@ class Connection:
                 else:
                     self.waiting.put(message)
         except (OSError, ValueError) as error:
+            self.is_readable = False
             print(f"sema lsp: the client's messages can't be read: {error}", file=sys.stderr, flush=True)
         self.waiting.put(None)
 
@@ -108,11 +130,12 @@ class Connection:
 def serve(connection: Connection, requests: Mapping[str, Handler], notes: Mapping[str, Handler]) -> int:
     """Answers a client until it leaves; returns the exit status: 0 after `shutdown`, or when the client is gone.
 
+    It is 1 for an `exit` without `shutdown`, and for input that has no frames of messages.
+
     requests, notes: by method, what answers a request, and what takes a notification.
     """
     life = _Life()
-    messages = connection.messages()
-    while (message := messages.get()) is not None:
+    for message in connection.messages():
         if callable(message):
             message()
         elif isinstance(message, RequestError):
@@ -126,7 +149,7 @@ def serve(connection: Connection, requests: Mapping[str, Handler], notes: Mappin
             return 0 if life.is_over else 1
         else:
             _take(life, notes, message)
-    return 0
+    return 0 if connection.is_readable else 1
 
 
 class _Life:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from semac.native.entries import default_of
-from semac.native.expressions import expr, obj, operands, truth
+from semac.native.expressions import expr, obj, operands
 from semac.native.function import FunctionCode, failure
+from semac.native.intrinsics import INTRINSICS, VALUES, Intrinsic, by_count, simple
 from semac.native.iteration import comprehension, decided
 from semac.native.values import C_TYPES, NOTHING, NotNative, Unknown, Value, placed
-
-Intrinsic = Callable[[FunctionCode, ast.Call], "Value | None"]
-LISTS = "sema_runtime.lib.collections.lists."
-VALUES = "sema_runtime.values."
 
 
 def call(f: FunctionCode, node: ast.Call) -> Value:
@@ -232,96 +228,6 @@ def method(f: FunctionCode, node: ast.Call, func: ast.Attribute) -> Value:
 # Functions that are known
 
 
-def simple(c: str, result: str = "o", kind: str = "", count: int = 1) -> Intrinsic:
-    """A function of C that takes and gives objects; `{f}` is the runtime's own function."""
-
-    def write(f: FunctionCode, node: ast.Call) -> Value | None:
-        if len(node.args) != count:
-            return None
-        args = operands(f, node.args)
-        f.at(node)
-        own = f.module.runtime_value(f, node.func.id).c if "{f}" in c else ""  # type: ignore[attr-defined]
-        made = f.checked(result, c.format(*(arg.c for arg in args), f=own), node, kind)
-        for arg in reversed(args):
-            f.drop_below(arg)
-        return made
-
-    return write
-
-
-def given_away(c: str, kinds: tuple[str, ...], otherwise: str, kind: str) -> Intrinsic:
-    """`List([...])`, `Map({...})`: an object takes over the one it is made of, where that is of one of the kinds."""
-
-    def write(f: FunctionCode, node: ast.Call) -> Value | None:
-        if len(node.args) != 1:
-            return None
-        value = obj(f, node.args[0])
-        if value.kind in kinds:
-            return f.checked("o", c.format(f.take(value)), node, kind)
-        f.at(node)
-        made = f.checked("o", otherwise.format(value.c), node, kind)
-        f.drop_below(value)
-        return made
-
-    return write
-
-
-def length(f: FunctionCode, node: ast.Call) -> Value | None:
-    if len(node.args) != 1:
-        return None
-    value = obj(f, node.args[0])
-    f.at(node)
-    name = f.fresh("t")
-    f.emit(f"Py_ssize_t {name} = sema_len({value.c});")
-    f.fail_if(f"{name} < 0", node)
-    f.drop_below(value)
-    return f.temp("i", f"SHORT({name})", is_owned=False)
-
-
-def type_of(f: FunctionCode, node: ast.Call) -> Value | None:
-    if len(node.args) != 1:
-        return None
-    value = obj(f, node.args[0])
-    result = f.temp("o", f"Py_NewRef((PyObject *)Py_TYPE({value.c}))")
-    f.drop_below(value)
-    return result
-
-
-def square_root(f: FunctionCode, node: ast.Call) -> Value | None:
-    if len(node.args) != 1:
-        return None
-    value = expr(f, node.args[0])
-    if value.rep != "f":
-        return called(f, node, f.module.global_value(f, node.func), [f.as_object(value, node)])  # type: ignore[arg-type]
-    f.fail_if(f"{value.c} < 0.0 && sema_math_domain()", node)
-    return f.temp("f", f"sqrt({value.c})")
-
-
-def as_float_call(f: FunctionCode, node: ast.Call) -> Value | None:
-    """`float(x)` of a number."""
-    if len(node.args) != 1:
-        return None
-    value = expr(f, node.args[0])
-    if value.rep == "f":
-        return value
-    if value.rep == "i":
-        from semac.native.arithmetic import as_float
-
-        result = f.temp("f", as_float(f, value, node))
-        f.drop_below(value)
-        return result
-    return called(f, node, f.module.global_value(f, node.func), [f.as_object(value, node)])  # type: ignore[arg-type]
-
-
-def bool_call(f: FunctionCode, node: ast.Call) -> Value | None:
-    if len(node.args) != 1:
-        return None
-    value = expr(f, node.args[0])
-    result = f.temp("b", truth(f, value, node))
-    f.drop_below(value)
-    return result
-
-
 def in_tail(function: str) -> Intrinsic:
     """A call of an unknown function in tail position: the caller has to know who called it (values/functions.py)."""
 
@@ -348,49 +254,14 @@ def over_generator(decides: bool | None) -> Intrinsic:
     return write
 
 
-def is_instance(f: FunctionCode, node: ast.Call) -> Value | None:
-    """`isinstance(x, type)`"""
-    if len(node.args) != 2:
-        return None
-    value, kind = operands(f, node.args)
-    f.at(node)
-    if kind.kind == "type":
-        c = f"sema_is_instance({value.c}, {kind.c})"
-    else:
-        c = f"PyObject_IsInstance({value.c}, {kind.c})"
-    result = f.checked("b", c, node)
-    f.drop_below(kind)
-    f.drop_below(value)
-    return result
-
-
-INTRINSICS: dict[str, Intrinsic] = {
-    "len": length,
-    "type": type_of,
-    "float": as_float_call,
-    "bool": bool_call,
-    "isinstance": is_instance,
+INTRINSICS.update({
     "any": over_generator(True),
     "all": over_generator(False),
     **{
         name: over_generator(None)
-        for name in ("sum", "tuple", "list", "set", "frozenset", "dict", "max", "min", "sorted")
+        for name in ("sum", "list", "set", "frozenset", "dict", "max", "min", "sorted")
     },
-    "math.sqrt": square_root,
-    VALUES + "lists.List": given_away("sema_list_take({})", ("list", "tuple"), "sema_list_of({})", "List"),
-    VALUES + "maps.Map": given_away("sema_map_take(T_Map, {})", ("dict",), "sema_map_of(T_Map, {})", "Map"),
-    VALUES + "maps.HashMap": given_away(
-        "sema_map_take(T_HashMap, {})", ("dict",), "sema_map_of(T_HashMap, {})", "HashMap"
-    ),
-    VALUES + "lists.cons": simple("sema_cons({0}, {1}, {f})", kind="", count=2),
-    LISTS + "cons": simple("sema_cons({0}, {1}, {f})", kind="", count=2),
-    LISTS + "car": simple("sema_car({0}, {f})"),
-    LISTS + "first": simple("sema_car({0}, {f})"),
-    LISTS + "cdr": simple("sema_cdr({0}, {f})"),
-    LISTS + "rest": simple("sema_cdr({0}, {f})"),
-    LISTS + "nth": simple("sema_nth({0}, {1}, {f})", count=2),
-    "sema_runtime.lib.language.predicates.is_null": simple("sema_is_null({0}, {f})"),
+    "tuple": by_count(over_generator(None), simple("sema_as_tuple({0}, {f})", kind="tuple")),
     VALUES + "functions.tail_call": in_tail("call_in_tail"),
     VALUES + "functions.tail_apply": in_tail("apply_in_tail"),
-    VALUES + "lookup.keyword_get": simple("sema_keyword_get({0}, {1}, {f})", count=2),
-}
+})  # fmt: skip

@@ -78,3 +78,11 @@ def entry_text(f: FunctionCode) -> str:
     lines = [f"static PyObject *e_{f.index}(PyObject *self, PyObject *const *args, Py_ssize_t count) {{"]
     lines.append(f"if (UNLIKELY({misfit(f, 'count')} || sema_stack_is_short())) {otherwise}")
     return "\n".join([*lines, *body(f, otherwise, "count"), "}"])
+
+
+def direct_text(f: FunctionCode) -> str:
+    """The call by the top level of the module, in place of the Python function."""
+    otherwise = f"return SH->plain_call(fo_{f.index}, args, (size_t)count, NULL);"
+    lines = [f"static PyObject *c_{f.index}(PyObject *self, PyObject *const *args, Py_ssize_t count) {{"]
+    lines.append(f"if (UNLIKELY({misfit(f, 'count')} || sema_stack_is_short())) {otherwise}")
+    return "\n".join([*lines, *body(f, otherwise, "count"), "}"])

@@ -76,9 +76,10 @@ def name(f: FunctionCode, node: ast.Name) -> Value:
     return f.module.global_value(f, node)
 
 
-def named(f: FunctionCode, node: ast.NamedExpr) -> Value:
-    """`(name := value)`. Inside of a comprehension the name is one of the function around it."""
-    value = expr(f, node.value)
+def named(f: FunctionCode, node: ast.NamedExpr, is_number: bool = False) -> Value:
+    """`(name := value)`. Inside of a comprehension the name is one of the function around it. is_number: whether what
+    follows is arithmetic."""
+    value = (slot_number(f, node.value) if is_number else None) or expr(f, node.value)
     variable = f.variable(node.target.id)
     if variable is None:
         raise NotNative("a global that is assigned in an expression")
@@ -87,6 +88,22 @@ def named(f: FunctionCode, node: ast.NamedExpr) -> Value:
 
 
 # Attributes and items
+
+
+def slot_number(f: FunctionCode, node: ast.expr) -> Value | None:
+    """An attribute of a record, where a number is wanted: without an object for that; None for another expression."""
+    if not isinstance(node, ast.Attribute) or node.attr in SLOTS:
+        return None
+    places = f.module.slots_of(f, node.attr)
+    if len(places) != 1:
+        return None
+    value = obj(f, node.value)
+    ((type_, index),) = places
+    f.at(node)
+    call = f"sema_slot_dyn({value.c}, {type_}, {index}, {f.module.constant_name(node.attr)})"
+    result = f.checked("d", call, node)
+    f.drop_below(value)
+    return result
 
 
 def attribute(f: FunctionCode, node: ast.Attribute) -> Value:

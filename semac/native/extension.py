@@ -13,9 +13,10 @@ from typing import Any
 from semac.native.calls import call
 from semac.native.choices import CHOICES
 from semac.native.closures import closure
-from semac.native.entries import entry_text, wrapper_text
+from semac.native.entries import direct_text, entry_text, wrapper_text
 from semac.native.expressions import EXPRESSIONS, constant_value, expr
 from semac.native.function import FunctionCode, said
+from semac.native.intrinsics import OPERATORS
 from semac.native.iteration import comprehension
 from semac.native.module_facts import CONSTANT, ModuleFacts
 from semac.native.scopes import Scope
@@ -26,7 +27,8 @@ EXPRESSIONS.update(CHOICES)
 EXPRESSIONS.update({ast.Call: call, ast.Lambda: closure, ast.ListComp: comprehension, ast.DictComp: comprehension,
                     ast.SetComp: comprehension})  # fmt: skip
 CONSTANT.append(constant_value)
-HEADERS = [Path(__file__).with_name("c") / name for name in ("core.h", "numbers.h", "data.h", "more.h")]
+PARTS = ("core", "numbers", "data", "more", "lists", "maps", "text", "math", "folds")
+HEADERS = [Path(__file__).with_name("c") / f"{name}.h" for name in PARTS]
 MOST_ROUNDS = 60
 
 
@@ -137,7 +139,7 @@ class ModuleCode(ModuleFacts):
         parts += [function_text(code, sites[code.index]) for code in native]
         parts += [wrapper_text(code) for code in native]
         entries = [code for code in native if code.name]
-        parts += [entry_text(code) for code in entries]
+        parts += [entry_text(code) for code in entries] + [direct_text(code) for code in entries]
         parts.append(self.tables(name, entries, plan))
         return "\n".join(parts)
 
@@ -154,8 +156,9 @@ class ModuleCode(ModuleFacts):
         slots = "".join(f"&{slot}, " for slot in self.slots)
         wrappers = "".join(f"W_{code.index}, " for code in self.all)
         methods = "".join(
-            f'{{"e_{code.index}", (PyCFunction)(void (*)(void))e_{code.index}, METH_FASTCALL, NULL}},\n'
+            f'{{"{kind}_{code.index}", (PyCFunction)(void (*)(void)){kind}_{code.index}, METH_FASTCALL, NULL}},\n'
             for code in entries
+            for kind in "ec"
         )
         lines = [
             f"static PyObject **const SLOTS[] = {{{slots}NULL}};",
@@ -163,6 +166,7 @@ class ModuleCode(ModuleFacts):
             f"static PyMethodDef METHODS[] = {{\n{methods}SEMA_METHODS {{NULL, NULL, 0, NULL}}}};",
             "static PyObject **sema_slot_at(int index) { return SLOTS[index]; }",
             "static vectorcallfunc sema_wrapper_at(int index) { return WRAPPERS[index]; }",
+            f"static vectorcallfunc sema_operator_at(int index) {{ {self.operators} return NULL; }}",
             "static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins, PyObject *objects) {",
         ]
         tables = {"values": self.constants, "names": self.names, "builtins": self.builtins, "objects": self.objects}
@@ -171,6 +175,12 @@ class ModuleCode(ModuleFacts):
         lines.append(f"}}\nstatic const unsigned char PLAN[] = {{{', '.join(map(str, plan)) or '0'}}};")
         lines.append(f"static const Py_ssize_t PLAN_SIZE = {len(plan)};\nSEMA_MODULE({name})\n")
         return "\n".join(lines)
+
+    @property
+    def operators(self) -> str:
+        """What finds the function of C for calls of an operator that is a value, by its slot."""
+        found = [(at, OPERATORS.get(each.path)) for at, each in enumerate(self.globals.values())]
+        return "".join(f"if (index == {at}) return {c}; " for at, c in found if c is not None)
 
     @property
     def slots(self) -> list[str]:

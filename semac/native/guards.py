@@ -58,7 +58,8 @@ def guarded_comparison(f: FunctionCode, node: ast.IfExp) -> str | None:
     one, other = f.as_dynamic(left), f.as_dynamic(right)
     f.at(node.orelse)
     called = f.module.runtime_value(f, node.orelse.func.id).c  # type: ignore[attr-defined]
-    truth = f.checked("b", f"sdyn_or_{kind}({one.c}, {other.c}, {called})", node.orelse)
+    way = "sdyn_num_eq" if function == "num_eq" else f"sdyn_or_{kind}"
+    truth = f.checked("b", f"{way}({one.c}, {other.c}, {called})", node.orelse)
     return finished(f, truth, one, other).c
 
 
@@ -77,7 +78,7 @@ def guarded_operands(f: FunctionCode, test: ast.expr, call: ast.Call) -> list[Va
         return None
 
     for node in assigned:
-        named(f, node)
+        named(f, node, is_number=True)
     return operands(f, call.args, as_objects=False)
 
 

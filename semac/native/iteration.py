@@ -13,7 +13,7 @@ from semac.native.tests import test
 from semac.native.values import NotNative, Value, placed
 
 Body = Callable[[], None]
-COUNTING = "sema_runtime.support.counting."
+WALK = "sema_runtime.values.lists.walk"
 
 
 def for_(f: FunctionCode, node: ast.For) -> None:
@@ -63,8 +63,19 @@ def run_loop(
 def opened(f: FunctionCode, source: ast.expr) -> list[Value]:
     """What a loop runs over: one value, or the three of a range."""
 
+    walked = walked_list(f, source)
+    if walked is not None:
+        return [obj(f, walked)]
     bounds = range_bounds(f, source)
     return operands(f, bounds, as_objects=False) if bounds is not None else [obj(f, source)]
+
+
+def walked_list(f: FunctionCode, source: ast.expr) -> ast.expr | None:
+    """The list of `walk(xs)`; None for another source."""
+    if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and len(source.args) == 1:
+        if f.module.runtime_path(f, source.func.id) == WALK:
+            return source.args[0]
+    return None
 
 
 def range_bounds(f: FunctionCode, source: ast.expr) -> list[ast.expr] | None:
@@ -104,7 +115,11 @@ def start_items(f: FunctionCode, value: Value, source: ast.expr, around: Around,
     """Begins a loop over the items of a value; gives the item."""
     name = f.declare(f.fresh("iter"), "sema_iter ")
     f.at(source)
-    f.fail_if(f"sema_iter_start(&{name}, {value.c}) < 0", source)
+    if walked_list(f, source) is not None:
+        own = f.module.runtime_value(f, source.func.id).c  # type: ignore[attr-defined]
+        f.fail_if(f"sema_iter_walk(&{name}, {value.c}, {own}) < 0", source)
+    else:
+        f.fail_if(f"sema_iter_start(&{name}, {value.c}) < 0", source)
     f.drop_below(value)
     f.live.append(Value(f"{name}.over", "o", True))
     item = f.fresh("item")

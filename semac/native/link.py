@@ -13,10 +13,12 @@ from typing import Any
 from sema_runtime.native import code_digest
 from semac.native.extension import ModuleCode, known_by
 from semac.native.function import FunctionCode
+from semac.native.intrinsics import OPERATORS
 from semac.native.sites import ADDED, Path, Twins, relative, site_rows
 
 RUNTIME = "sema_runtime.native"
 PREFIX = "__sema_native_"
+DIRECT = f"{PREFIX}c_"
 
 
 def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: str, path: str) -> None:
@@ -32,19 +34,44 @@ def insert_calls(tree: ast.Module, code: ModuleCode, entries: set[str], name: st
             if each.name in entries:
                 add_call(each)
     wrapped = {each.node: each.index for each in tops if not each.name}
+    direct = directly_called(tree, places)
     body: list[ast.stmt] = []
     for place, statement in enumerate(tree.body):
         body.append(Lambdas(wrapped).visit(statement) if wrapped else statement)
         if place in places:
             body += located(f"{PREFIX}bind({place})", statement)
+        for each in places.get(place, ()):
+            if each.name in direct:
+                body += located(f"{DIRECT}{each.name} = {PREFIX}direct({each.index}, {each.name})", statement)
     head = located(
         f"from {RUNTIME} import FAILED as {PREFIX}failed, link as {PREFIX}link\n"
-        f"{PREFIX}bind, {PREFIX}made = {PREFIX}link(globals(), {name!r}, {path!r}, {(*sorted(entries),)!r})",
+        f"{PREFIX}bind, {PREFIX}made, {PREFIX}direct = "
+        f"{PREFIX}link(globals(), {name!r}, {path!r}, {(*sorted(entries),)!r})",
         None,
     )
     first = next((at for at, each in enumerate(body) if not isinstance(each, ast.ImportFrom | ast.Import)), len(body))
     body[first:first] = head
     tree.body = body
+
+
+def directly_called(tree: ast.Module, places: dict[int, list[FunctionCode]]) -> set[str]:
+    """Has calls in the top level's own code, and in its comprehensions, call the native functions that are bound by
+    then; gives their names. Another call of Python's would cost more than short functions gain."""
+    found: set[str] = set()
+    bound: set[str] = set()
+    for place, statement in enumerate(tree.body):
+        stack: list[ast.AST] = [] if isinstance(statement, ast.FunctionDef | ast.ClassDef) else [statement]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, ast.Lambda | ast.FunctionDef):
+                continue
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in bound:
+                if not part.keywords and not any(isinstance(arg, ast.Starred) for arg in part.args):
+                    found.add(part.func.id)
+                    part.func.id = DIRECT + part.func.id
+            stack += ast.iter_child_nodes(part)
+        bound |= {each.name for each in places.get(place, ())}
+    return found
 
 
 class Lambdas(ast.NodeTransformer):
@@ -102,8 +129,9 @@ def bound_at(f: FunctionCode, code: ModuleCode) -> int:
 
 
 def needed(f: FunctionCode, code: ModuleCode) -> list[str]:
-    """The globals on which a function relies, with those of the functions that it calls natively."""
-    names: set[str] = set()
+    """The globals on which a function relies, with those of the functions that it calls natively, and the operators
+    that the module may hand to it."""
+    names = {name for name, found in code.globals.items() if found.path in OPERATORS}
     seen: set[int] = set()
     todo = [f]
     while todo:

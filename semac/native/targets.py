@@ -38,7 +38,8 @@ def to_name(f: FunctionCode, target: ast.Name, value: Value) -> None:
 def unpack(f: FunctionCode, target: ast.Tuple, node: ast.expr) -> None:
     """`a, b = ...`"""
     if not all(isinstance(part, ast.Name) for part in target.elts):
-        raise NotNative("a pattern in an assignment")
+        unpack_starred(f, target, node)
+        return
     names: list[ast.Name] = list(target.elts)  # type: ignore[arg-type]
     if isinstance(node, ast.Tuple) and len(node.elts) == len(names):
         values = [f.kept(value) for value in operands(f, node.elts, as_objects=False)]
@@ -50,11 +51,28 @@ def unpack(f: FunctionCode, target: ast.Tuple, node: ast.expr) -> None:
     f.drop_below(value)
 
 
-def unpack_value(f: FunctionCode, names: list[ast.Name], value: Value, target: ast.expr) -> None:
+def unpack_starred(f: FunctionCode, target: ast.Tuple, node: ast.expr) -> None:
+    """`a, b, *more = ...`"""
+    *first, last = target.elts
+    if not isinstance(last, ast.Starred):
+        raise NotNative("a pattern in an assignment")
+    names = [*first, last.value]
+    if not all(isinstance(part, ast.Name) for part in names):
+        raise NotNative("a pattern in an assignment")
+    value = obj(f, node)
+    unpack_value(f, names, value, target, "sema_unpack_rest")  # type: ignore[arg-type]
+    f.drop_below(value)
+
+
+def unpack_value(
+    f: FunctionCode, names: list[ast.Name], value: Value, target: ast.expr, call: str = "sema_unpack"
+) -> None:
+    """Unpacks a value; with `sema_unpack_rest` the last name gets the list of what the others leave."""
+    count = len(names) - (call != "sema_unpack")
     array = f.fresh("parts")
     f.emit(f"PyObject *{array}[{len(names)}];")
     f.at(target)
-    f.fail_if(f"sema_unpack({value.c}, {len(names)}, {array}) < 0", target)
+    f.fail_if(f"{call}({value.c}, {count}, {array}) < 0", target)
     parts = [Value(f"{array}[{index}]", "o", True) for index in range(len(names))]
     f.live += parts
     for name, part in zip(names, parts, strict=True):

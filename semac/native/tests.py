@@ -260,6 +260,11 @@ def ordered(f: FunctionCode, kind: str, left: Value, right: Value, node: ast.Com
         return f"({as_float(f, left, node)} {SIGNS[kind]} {as_float(f, right, node)})"
     if kind in ("eq", "ne") and left.kind == right.kind == "str":
         return f"({'!' if kind == 'ne' else ''}sema_same_text({left.c}, {right.c}))"
+    if kind in ("eq", "ne") and reps == "oo" and "str" in (left.kind, right.kind):
+        a, b = (left, right) if right.kind == "str" else (right, left)
+        f.at(node)
+        c = f.checked("b", f"sema_equals_text({a.c}, {b.c})", node).c
+        return negated_c(c) if kind == "ne" else c
     one, other = f.as_dynamic(left), f.as_dynamic(right)
     f.at(node)
     result = f.checked("b", f"sdyn_{kind}({one.c}, {other.c})", node)

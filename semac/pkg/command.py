@@ -208,11 +208,12 @@ def remove_command(name: str, force: bool) -> int:
 
 @click.command("sema pkg list", context_settings=SETTINGS)
 def list_command() -> int:
-    """List the packages in ~/.sema/packages, with their versions and origins."""
-    from semac.pkg import store
+    """List the packages in ~/.sema/packages and the project's Python packages, with their versions and origins."""
+    from semac.pkg import python_index, store
 
     def run(output: Output) -> dict[str, Any]:
         packages = store.every()
+        python = python_packages()
         for package in packages:
             origin = package.locked
             if origin is None:
@@ -221,11 +222,26 @@ def list_command() -> int:
                 output.tell(f"  {package.name} ({origin.ref} {origin.commit[:12]}) [git]")
             else:
                 output.tell(f"  {package.name} ({origin.version}) [{origin.registry}]")
-        if not packages:
+        versions = {name: python_index.version(name) for name in python}
+        for name, version in versions.items():
+            output.tell(f"  {name} ({version}) [Python]" if version else f"  {name} [Python, not installed here]")
+        if not packages and not python:
             output.tell("No packages installed.")
-        return {"packages": [{"path": package.path, **package.meta, "name": package.name} for package in packages]}
+        listed = [{"path": package.path, **package.meta, "name": package.name} for package in packages]
+        listed += [{"name": name, "source": "python", "version": version} for name, version in versions.items()]
+        return {"packages": listed}
 
     return reported("list", run)
+
+
+def python_packages() -> list[str]:
+    """The distributions of Python's index that the project and its Sema packages name. Raises PackageError."""
+    from semac.pkg import manifest as manifests
+    from semac.pkg.resolve import needed
+
+    manifest = manifests.find()
+    keys = needed(manifest.specs) if manifest is not None else set[str]()
+    return sorted(key.removeprefix("py:") for key in keys if key.startswith("py:"))
 
 
 COMMANDS: dict[str, click.Command] = {

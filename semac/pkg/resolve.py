@@ -59,9 +59,16 @@ class Plan:
                 waiting += [Wish(needed, spec.name) for needed in read_manifest(path).specs]
 
     def _agree(self, key: str, before: Wish, wish: Wish) -> None:
-        """Raises PackageError where two packages need different versions of one; what the project says decides."""
+        """Raises PackageError where two packages need different versions of one; what the project says decides.
+
+        Of a Python package there is one, and it must suit all of them: the installer finds it or says why not.
+        """
         locked = self.lock.get(key)
-        if before.spec.wanted == wish.spec.wanted or not before.by or wish.spec.kind == "python":
+        if wish.spec.kind == "python":
+            wanted = [part for part in (self.python[key].removeprefix(wish.spec.name), wish.spec.wanted) if part]
+            self.python[key] = wish.spec.name + ",".join(dict.fromkeys(wanted))
+            return
+        if before.spec.wanted == wish.spec.wanted or not before.by:
             return
         if locked is not None and locked.source == "registry" and newest([locked.version], wish.spec.wanted):
             return

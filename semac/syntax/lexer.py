@@ -138,32 +138,31 @@ def _rare(
         end_base = text.rfind("\n", start, end)
     if kind >= 0:
         if kind == FSTRING:
-            value = _placed_parts(text, value, line, base)
+            value = _placed_parts(text, value, start, line, base)
         push((kind, value, Span(line, start - base, end_line, end - end_base)))
     return end_line, end_base, end
 
 
-def _placed_parts(text: str, parts: list[Any], line: int, base: int) -> list[tuple[bool, str, Span]]:
-    """The parts (is_code, text, start, end) of an f-string with spans instead of offsets."""
+def _placed_parts(text: str, parts: list[Any], first: int, line: int, base: int) -> list[tuple[bool, str, Span]]:
+    """The parts (is_code, text, start, end) of an f-string with spans instead of offsets. first: where it begins."""
     placed = []
     for is_code, value, start, end in parts:
-        here_line, here_base = _place(text, start, line, base)
-        end_line, end_base = _place(text, end, line, base)
+        here_line, here_base = _place(text, start, first, line, base)
+        end_line, end_base = _place(text, end, first, line, base)
         span = Span(here_line, start - here_base, end_line, end - end_base)
         placed.append((is_code, value, span))
     return placed
 
 
-def _place(text: str, offset: int, line: int, base: int) -> tuple[int, int]:
-    """Line and base at offset, given those of some earlier place on whose line base is the last newline."""
-    first = max(base + 1, 0)
+def _place(text: str, offset: int, first: int, line: int, base: int) -> tuple[int, int]:
+    """Line and base at an offset, given those of an earlier one: first."""
     newlines = text.count("\n", first, offset)
     return (line + newlines, text.rfind("\n", first, offset)) if newlines else (line, base)
 
 
 def _report(error: LexError, text: str, start: int, line: int, base: int, errors: list[ReaderError] | None) -> int:
     """Raises the error with its place, or keeps it; returns the offset where reading continues."""
-    here_line, here_base = _place(text, error.offset, line, base)
+    here_line, here_base = _place(text, error.offset, start, line, base)
     col = error.offset - here_base
     placed = ReaderError(error.message, Span(here_line, col, here_line, col), error.hint)
     if errors is None:

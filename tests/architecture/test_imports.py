@@ -115,6 +115,11 @@ OUTPUT_CAPTURE = {
     "semac/mcp_server/workflows.py",
 }  # they collect what programs print, stand in front of builtins, or serve tools
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
+TOOLS = {  # of people: a program that runs needs none of them
+    *("pygls", "lsprotocol", "prompt_toolkit", "pygments", "IPython", "ipykernel", "jupyter_client", "zmq", "nbformat"),
+    *("mcp", "anyio", "starlette", "hypothesis", "pytest", "coverage", "hatchling", "setuptools", "shiv"),
+    *("PyInstaller", "debugpy", "build", "packaging", "jinja2", "jsonschema", "pip"),
+}
 DEPENDENCIES = {  # of single builtins: loaded when one of those is called
     *("asyncio", "bz2", "csv", "decimal", "fractions", "gzip", "hashlib", "http", "logging", "lzma", "multiprocessing"),
     *("numpy", "opentelemetry", "requests"),
@@ -221,6 +226,30 @@ def test_a_hello_world_module_loads_next_to_nothing(emit: Emit) -> None:
     assert printed == "hello 3"
     assert not {*HEAVY} & {name.partition(".")[0] for name in loaded.split()}
     assert len(loaded.split()) < 20, loaded
+
+
+@pytest.mark.parametrize(
+    "arguments", [("hello.sema",), ("-e", '(println "hello")'), ("eval", "--expr", "1"), ("--version",)]
+)
+def test_the_command_loads_no_tool_of_people(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "hello.sema").write_text('(println "hello")')
+    code = """
+import atexit, os, sys
+def tell():
+    with open("loaded", "a") as file:
+        print(*{name.partition(".")[0] for name in sys.modules}, file=file)
+atexit.register(tell)
+sys.argv[0] = "sema"
+from semac.cli.entry import main
+sys.exit(main())
+"""
+    for _ in range(2):  # compiled, then from the cache
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    loaded = (tmp_path / "loaded").read_text().split()
+    assert "semac" in loaded
+    assert not TOOLS & {*loaded}
 
 
 def test_a_compiled_program_runs_without_the_compiler(emit: Emit) -> None:

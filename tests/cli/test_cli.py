@@ -54,6 +54,15 @@ def test_an_error_shows_snippet_trace_and_hint(tmp_path: Path) -> None:
     assert lines[-2] == "  hint: +: cannot mix strings with other types; use (str a b ...) to build a string"
 
 
+def test_of_a_very_long_line_the_part_around_the_error_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "bad.sema").write_text(f'(println "{"a" * 1_000_000}" (car 5) "{"b" * 1_000_000}")')
+    done = sema("bad.sema", cwd=tmp_path)
+    head, line, mark = (done.stderr.split("\n")[at] for at in (1, 3, 4))
+    assert head == "  --> bad.sema:1:1000013"
+    assert line.startswith("   1 | … aaa") and line.endswith("bbb …") and len(line) < 150
+    assert line[mark.index("^") :].startswith("(car 5)")
+
+
 def test_integers_of_any_size_are_read_and_printed() -> None:
     done = sema("-p", "(let ((n (pow 7 9999))) (list (string-length (str n)) (= n (string->number (str n)))))")
     assert (done.stdout, done.stderr) == ("(8451 #t)\n", "")

@@ -111,3 +111,17 @@ def test_a_file_that_is_no_text_is_a_finding(tmp_path: Path, capsys: pytest.Capt
     file.write_bytes(b'(println 1)\n"\xe9"')
     assert check.main([str(file)]) == 1
     assert capsys.readouterr().out == f"{file}:2:2: reader: {file} is not UTF-8 text\n"
+
+
+def test_imports_that_cannot_succeed(tmp_path: Path) -> None:
+    (tmp_path / "b.sema").write_text('(module b (export x) (import "sub/c.sema") (define x 1))')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "c.sema").write_text('(import "../b.sema")')
+    (tmp_path / "fine.sema").write_text('(define (later) (import "main.sema"))')
+    main = tmp_path / "main.sema"
+    main.write_text('(import "fine.sema")\n(import "b.sema")\n(load "gone.sema")\n(import "example.com/a/b")')
+    circle, missing, package = check_text(main.read_text(), str(main))
+    assert (circle.line, circle.code) == (2, "import")
+    assert circle.message == "cyclic import: b.sema -> sub/c.sema -> b.sema"
+    assert (missing.code, missing.message) == ("warning", "load gone.sema: there is no file gone.sema")
+    assert (package.code, package.hint) == ("warning", "Run: sema pkg add example.com/a/b")

@@ -41,6 +41,38 @@ def test_a_cell_that_fails(book: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "cells 1 to 3" in capsys.readouterr().err
 
 
+def test_a_cell_that_ends_the_program(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What came before it is shown and saved."""
+    notebook = json.loads(book.read_text())
+    notebook["cells"][2]["source"] = '(println "last words") (exit 3)'
+    book.write_text(json.dumps(notebook))
+    with pytest.raises(SystemExit):
+        main(["run", str(book)])
+    assert capsys.readouterr().out == "[2/3] (stdout) hi\n\n[2/3] 21\nlast words\n"
+    assert [output["display"] for output in json.loads(book.read_text())["cells"][1]["outputs"]] == ["hi\n", "21"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"nbformat": 5, "cells": []}', "has version 5 of the format, this semac reads version 4; JupyterLab saves"),
+        ('{"nbformat": 3, "worksheets": []}', "has version 3 of the format"),
+        ('{"cells": []}', "it has no 'nbformat'"),
+    ],
+)
+def test_notebooks_of_other_jupyters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, problem: str
+) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text(text)
+    for command in ("export", "convert"):
+        assert main([command, str(path)]) == 1
+        assert problem in capsys.readouterr().err
+    assert main(["run", str(path)]) == 1
+    assert "jupyter execute runs it" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == [path]
+
+
 def test_export(book: Path) -> None:
     assert main(["run", str(book)]) == 0
     assert main(["export", str(book)]) == 0

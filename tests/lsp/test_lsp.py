@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsp_client import SEMA, WAIT, Editor, in_editor
@@ -128,6 +129,14 @@ def test_the_server_survives(tmp_path: Path, text: str) -> None:
     in_editor(tmp_path, body)
 
 
+def test_of_very_many_findings_an_editor_gets_the_first(tmp_path: Path) -> None:
+    async def body(editor: Editor) -> None:
+        editor.open("a.sema", "#|" * 2000)
+        assert len((await editor.found.get()).diagnostics) == 1000
+
+    in_editor(tmp_path, body)
+
+
 def test_the_server_ends_when_its_client_is_gone() -> None:
     done = subprocess.run([SEMA, "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT)
     assert (done.returncode, done.stdout) == (0, "")
@@ -136,6 +145,16 @@ def test_the_server_ends_when_its_client_is_gone() -> None:
 def framed(*messages: dict[str, object]) -> bytes:
     bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
     return b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
+
+
+def unframed(data: bytes) -> list[dict[str, Any]]:
+    answers = []
+    while data:
+        head, _, rest = data.partition(b"\r\n\r\n")
+        size = int(head.partition(b":")[2])
+        answers.append(json.loads(rest[:size]))
+        data = rest[size:]
+    return answers
 
 
 @pytest.mark.parametrize(("last", "status"), [(["shutdown", "exit"], 0), (["exit"], 1)])
@@ -168,6 +187,31 @@ def test_what_is_no_request_gets_an_error(data: bytes, answer: bytes) -> None:
     done = subprocess.run([SEMA, "lsp"], input=data, capture_output=True, timeout=WAIT)
     assert done.returncode == 0
     assert answer in done.stdout
+
+
+def test_input_without_frames_is_an_error() -> None:
+    done = subprocess.run([SEMA, "lsp"], input=b"what is this?\n\nand this", capture_output=True, timeout=WAIT)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"the client's messages can't be read" in done.stderr
+
+
+def test_what_all_completions_replace_is_said_once_to_clients_that_can_read_it() -> None:
+    list_support = {"completionList": {"itemDefaults": ["editRange"]}}
+    able = {"textDocument": {"completion": {**list_support, "completionItem": {"snippetSupport": True}}}}
+    document = {"uri": "file:///a.sema"}
+    place = {"textDocument": document, "position": {"line": 0, "character": 5}}
+    data = framed(
+        {"id": 1, "method": "initialize", "params": {"capabilities": able}},
+        {"method": "textDocument/didOpen", "params": {"textDocument": {**document, "text": "(defi"}}},
+        {"id": 2, "method": "textDocument/completion", "params": place},
+    )
+    done = subprocess.run([SEMA, "lsp"], input=data, capture_output=True, timeout=WAIT)
+    [found] = [answer for answer in unframed(done.stdout) if answer.get("id") == 2]
+    start, end = {"line": 0, "character": 1}, {"line": 0, "character": 5}
+    assert found["result"]["itemDefaults"] == {"editRange": {"start": start, "end": end}}
+    by_label = {item["label"]: item for item in found["result"]["items"]}
+    assert "textEdit" not in by_label["define"]
+    assert by_label["(define …)"]["textEdit"]["range"]["start"]["character"] == 0  # a snippet replaces the bracket too
 
 
 def test_a_check_runs_no_module_of_the_open_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

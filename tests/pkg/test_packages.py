@@ -445,7 +445,14 @@ def test_python_packages_live_beside_sema_packages(place: Place) -> None:
     program = '(import "shop-words/deep/words") (println (greet "ann") (twice "x"))'
     write(place.project, {"main.sema": program})
     assert place.sema("main.sema", PYTHONPATH=str(target), PYTHONWARNINGS="error") == "hello ann xx\n"
+    assert place.pkg("list", **settings) == "  shop-words (1.2) [Python]\n"
+    assert place.pkg("list") == "  shop-words [Python, not installed here]\n"
     assert "none-such can't be installed" in place.pkg("add", "py:none-such", fails=True, **settings)
+    place.repository("owner/old", {"package.sema": "1", "sema.toml": '[python]\nshop-words = "<1"\n'})
+    before = place.files()
+    clash = place.pkg("add", "example.com/owner/old", fails=True, **settings)
+    assert "shop-words==1.2,<1 can't be installed" in clash
+    assert place.files() == before
     place.pkg("install", "--locked", **settings, PIP_UPGRADE="1")
     assert "pip uninstall removes it from Python" in place.pkg("remove", "py:shop-words")
     assert "shop-words" not in (place.project / "sema.toml").read_text()

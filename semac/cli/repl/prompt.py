@@ -108,10 +108,17 @@ class Prompt:
         if early is None:
             return self.session.prompt()
         early.hand_over()
+        drawn = self.session.app.after_render
+        drawn.add_handler(self.start_loading)
         try:
-            return self.session.prompt(pre_run=lambda: Thread(target=self.load, daemon=True).start())
+            return self.session.prompt()
         finally:
             early.restore()
+
+    def start_loading(self, _: object) -> None:
+        """Loads the compiler once the editor stands on the screen: what is typed comes before it."""
+        self.session.app.after_render.remove_handler(self.start_loading)
+        Thread(target=self.load, daemon=True).start()
 
     def load(self) -> None:
         """Loads the compiler, while somebody types."""

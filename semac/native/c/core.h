@@ -7,6 +7,7 @@ these. Near the end of the C stack the Python twins are called instead. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <frameobject.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -82,11 +83,12 @@ typedef struct {
     uint64_t threads[THREADS];
     char *limits[THREADS];
     vectorcallfunc plain_call;
-    PyObject *failed, *breathe, *trampolines;
+    PyObject *failed, *breathe, *trampolines, *missing;
 } sema_state;
 
 static sema_state *SH;
-static PyObject *C_empty_str, *C_empty_tuple, *C_backwards;
+static PyObject *C_empty_str, *C_empty_tuple, *C_backwards, *C_source, *C_default;
+static PyObject *C_cached; /* the `note` of a cell whose items are a cache */
 
 #define POLL_MASK 0x3fff
 

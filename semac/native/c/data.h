@@ -1,6 +1,7 @@
 /* Lists, maps, records and calls, as the code of the runtime has them: the same objects, read without a lookup. */
 
-static PyObject *T_List, *T_Map, *T_HashMap, *T_Array, *O_EMPTY, *O_CHARS;
+static PyObject *T_List, *T_Map, *T_HashMap, *T_Array, *T_Keyword, *T_Symbol, *T_Char, *T_Moved, *T_Multi;
+static PyObject *O_EMPTY, *O_CHARS, *O_KEYWORDS, *O_take, *O_let_go, *O_stored;
 
 /* The slots of an object without a dict, which Python lays out in the order of their names. */
 #define SLOT(o, index) (((PyObject **)((char *)(o) + sizeof(PyObject)))[index])
@@ -11,7 +12,9 @@ static PyObject *T_List, *T_Map, *T_HashMap, *T_Array, *O_EMPTY, *O_CHARS;
 #define LIST_NOTE 4
 #define MAP_FACE 0
 #define MAP_ORDER 2
+#define MAP_AGE 3
 #define MAP_D 4
+#define ATOM_NAME 0 /* of keywords, symbols and characters */
 #define IS_A(o, type) ((PyObject *)Py_TYPE(o) == (type))
 #define IS_LIST(o) IS_A(o, T_List)
 #define IS_MAP(o) (IS_A(o, T_Map) || IS_A(o, T_HashMap))
@@ -32,6 +35,15 @@ FAST PyObject *sema_slot(PyObject *o, PyObject *type, int index, PyObject *name)
     return PyObject_GetAttr(o, name);
 }
 
+/* The same as a dynamic value: a number is read without its object. */
+FAST sdyn sema_slot_dyn(PyObject *o, PyObject *type, int index, PyObject *name) {
+    if (LIKELY(IS_A(o, type))) {
+        PyObject *value = SLOT(o, index);
+        if (LIKELY(value != NULL)) return sdyn_keep(sdyn_of(value));
+    }
+    return sdyn_take(PyObject_GetAttr(o, name));
+}
+
 FAST int sema_set_slot(PyObject *o, PyObject *type, int index, PyObject *name, PyObject *value) {
     if (LIKELY(IS_A(o, type))) {
         PyObject *old = SLOT(o, index);
@@ -42,18 +54,23 @@ FAST int sema_set_slot(PyObject *o, PyObject *type, int index, PyObject *name, P
     return PyObject_SetAttr(o, name, value);
 }
 
-/* Calls */
+/* Calls. Keywords look themselves up, multimethods choose a method: neither needs a frame of Python. */
+
+static PyObject *sema_call_other1(PyObject *f, PyObject *a);
+static PyObject *sema_call_other2(PyObject *f, PyObject *a, PyObject *b);
 
 FAST PyObject *sema_call0(PyObject *f) { return PyObject_CallNoArgs(f); }
 
 FAST PyObject *sema_call1(PyObject *f, PyObject *a) {
     PyObject *args[2] = {NULL, a};
-    return PyObject_Vectorcall(f, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (UNLIKELY(!Py_IS_TYPE(f, &PyFunction_Type))) return sema_call_other1(f, a);
+    return ((PyFunctionObject *)f)->vectorcall(f, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
 FAST PyObject *sema_call2(PyObject *f, PyObject *a, PyObject *b) {
     PyObject *args[3] = {NULL, a, b};
-    return PyObject_Vectorcall(f, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (UNLIKELY(!Py_IS_TYPE(f, &PyFunction_Type))) return sema_call_other2(f, a, b);
+    return ((PyFunctionObject *)f)->vectorcall(f, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
 FAST PyObject *sema_call3(PyObject *f, PyObject *a, PyObject *b, PyObject *c) {
@@ -88,6 +105,44 @@ COLD static void sema_unbound(const char *name, int is_free) {
     }
 }
 
+/* What can't be part of a cycle need not be visited by the collector of garbage: atoms, and lists, maps and vectors of
+nothing else, which don't change. In a list or map that isn't visited nothing is overlooked but what Python code puts
+there by force. */
+static int sema_is_leaf(PyObject *o) {
+    if (PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || o == Py_None || PyBool_Check(o)
+        || IS_A(o, T_Keyword) || IS_A(o, T_Symbol) || IS_A(o, T_Char)) return 1;
+    if (IS_LIST(o) || IS_MAP(o)) return !PyObject_GC_IsTracked(o);
+    if (!PyTuple_CheckExact(o)) return 0;
+    if (!PyObject_GC_IsTracked(o)) return 1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
+        if (!sema_is_leaf(PyTuple_GET_ITEM(o, i))) return 0;
+    }
+    PyObject_GC_UnTrack(o);
+    return 1;
+}
+
+#define FEW_LEAVES 64 /* one container may be made a list or map of many times */
+
+/* Has a new list and its items not be visited, where all of these are leaves. */
+MAYBE void sema_untrack_list(PyObject *xs, PyObject *items) {
+    if (!(PyList_CheckExact(items) || PyTuple_CheckExact(items)) || PySequence_Fast_GET_SIZE(items) > FEW_LEAVES) return;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); i++) {
+        if (!sema_is_leaf(PySequence_Fast_ITEMS(items)[i])) return;
+    }
+    PyObject_GC_UnTrack(items);
+    PyObject_GC_UnTrack(xs);
+}
+
+MAYBE void sema_untrack_map(PyObject *m, PyObject *d) {
+    PyObject *key, *value;
+    if (PyDict_GET_SIZE(d) > FEW_LEAVES) return;
+    for (Py_ssize_t at = 0; PyDict_Next(d, &at, &key, &value);) {
+        if (!sema_is_leaf(value) || !sema_is_leaf(key)) return;
+    }
+    PyObject_GC_UnTrack(d);
+    PyObject_GC_UnTrack(m);
+}
+
 /* Lists of the language */
 
 FAST PyObject *sema_new(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0); }
@@ -106,6 +161,7 @@ FAST PyObject *sema_list_take(PyObject *items) {
     SLOT(xs, LIST_EMPTY) = Py_NewRef(some ? Py_False : Py_True);
     SLOT(xs, LIST_FLAT) = items;
     SLOT(xs, LIST_NEXT) = Py_NewRef(Py_None);
+    sema_untrack_list(xs, items);
     return xs;
 }
 
@@ -125,6 +181,7 @@ FAST PyObject *sema_map_take(PyObject *type, PyObject *d) {
     SLOT(m, MAP_D) = d;
     SLOT(m, MAP_ORDER) = Py_NewRef(Py_None);
     SLOT(m, MAP_FACE) = Py_NewRef(Py_None);
+    if (PyDict_CheckExact(d)) sema_untrack_map(m, d);
     return m;
 }
 
@@ -149,11 +206,14 @@ FAST int sema_null_truth(PyObject *xs, PyObject *f) {
     return truth;
 }
 
+static PyObject *sema_flatten(PyObject *cell);
+
 /* `xs.flat or xs.items`, or one of them: the items of a list as a sequence. */
 FAST PyObject *sema_items(PyObject *xs, PyObject *name) {
     if (LIKELY(IS_LIST(xs))) {
         PyObject *flat = SLOT(xs, LIST_FLAT);
         if (LIKELY(flat != NULL && flat != Py_None)) return Py_NewRef(flat);
+        return sema_flatten(xs);
     } else if (IS_A(xs, T_Array) && SLOT(xs, 0) != NULL) {
         return Py_NewRef(SLOT(xs, 0));
     }
@@ -274,45 +334,6 @@ MAYBE PyObject *sema_pop(PyObject *list, PyObject *name) {
     return PyObject_CallMethodNoArgs(list, name);
 }
 
-/* Loops over items. how: 0 a list, 1 a tuple, 2 an iterator. */
-typedef struct {
-    PyObject *over;
-    Py_ssize_t at;
-    int how;
-} sema_iter;
-
-FAST int sema_iter_start(sema_iter *it, PyObject *items) {
-    it->at = 0;
-    if (IS_LIST(items)) {
-        PyObject *flat = SLOT(items, LIST_FLAT);
-        if (LIKELY(flat != NULL && flat != Py_None)) items = flat;
-    }
-    it->how = PyList_CheckExact(items) ? 0 : PyTuple_CheckExact(items) ? 1 : 2;
-    it->over = it->how < 2 ? Py_NewRef(items) : PyObject_GetIter(items);
-    return it->over == NULL ? -1 : 0;
-}
-
-/* The next item, a new reference; NULL at the end, and with an error. */
-FAST PyObject *sema_iter_next(sema_iter *it) {
-    if (LIKELY(it->how == 0)) {
-        if (it->at < PyList_GET_SIZE(it->over)) return Py_NewRef(PyList_GET_ITEM(it->over, it->at++));
-        return NULL;
-    }
-    if (it->how == 1) {
-        if (it->at < PyTuple_GET_SIZE(it->over)) return Py_NewRef(PyTuple_GET_ITEM(it->over, it->at++));
-        return NULL;
-    }
-    return Py_TYPE(it->over)->tp_iternext(it->over);
-}
-
-/* Whether a loop without more items ends with an error. */
-FAST int sema_iter_failed(sema_iter *it) {
-    if (it->how < 2 || !PyErr_Occurred()) return 0;
-    if (!PyErr_ExceptionMatches(PyExc_StopIteration)) return 1;
-    PyErr_Clear();
-    return 0;
-}
-
 /* Loops over a range of ints. */
 typedef struct {
     Py_ssize_t at, left, step;
@@ -397,61 +418,4 @@ MAYBE int sema_unpack(PyObject *value, Py_ssize_t count, PyObject **into) {
     while (found > 0) Py_DECREF(into[--found]);
     Py_DECREF(it);
     return -1;
-}
-
-/* What functions of the runtime do with lists and maps; all else they do themselves. f: the function. */
-
-FAST PyObject *sema_car(PyObject *xs, PyObject *f) {
-    if (LIKELY(IS_LIST(xs))) return Py_NewRef(SLOT(xs, LIST_CAR));
-    if (PyTuple_CheckExact(xs)) return Py_NewRef(PyTuple_GET_SIZE(xs) ? PyTuple_GET_ITEM(xs, 0) : Py_None);
-    return sema_call1(f, xs);
-}
-
-FAST PyObject *sema_cdr(PyObject *xs, PyObject *f) {
-    if (LIKELY(IS_LIST(xs))) {
-        PyObject *next = SLOT(xs, LIST_NEXT);
-        if (LIKELY(next != Py_None)) return Py_NewRef(next);
-    }
-    return sema_call1(f, xs);
-}
-
-FAST PyObject *sema_cons(PyObject *head, PyObject *tail, PyObject *f) {
-    if (UNLIKELY(!IS_LIST(tail))) return sema_call2(f, head, tail);
-    PyObject *cell = sema_new(T_List);
-    if (UNLIKELY(cell == NULL)) return NULL;
-    SLOT(cell, LIST_CAR) = Py_NewRef(head);
-    SLOT(cell, LIST_NEXT) = Py_NewRef(tail);
-    SLOT(cell, LIST_EMPTY) = Py_NewRef(Py_False);
-    SLOT(cell, LIST_FLAT) = Py_NewRef(Py_None);
-    return cell;
-}
-
-FAST PyObject *sema_nth(PyObject *xs, PyObject *index, PyObject *f) {
-    if (LIKELY(PyLong_CheckExact(index) && IS_COMPACT(index))) {
-        Py_ssize_t at = COMPACT(index);
-        PyObject *items = xs;
-        if (IS_LIST(xs)) items = SLOT(xs, LIST_FLAT);
-        if (at >= 0 && PyTuple_CheckExact(items) && at < PyTuple_GET_SIZE(items)) return Py_NewRef(PyTuple_GET_ITEM(items, at));
-        if (at >= 0 && IS_LIST(xs) && PyList_CheckExact(items) && at < PyList_GET_SIZE(items)) {
-            return Py_NewRef(PyList_GET_ITEM(items, at));
-        }
-    }
-    return sema_call2(f, xs, index);
-}
-
-FAST PyObject *sema_is_null(PyObject *xs, PyObject *f) {
-    if (LIKELY(IS_LIST(xs))) return Py_NewRef(SLOT(xs, LIST_EMPTY));
-    return sema_call1(f, xs);
-}
-
-FAST PyObject *sema_keyword_get(PyObject *m, PyObject *key, PyObject *f) {
-    if (LIKELY(IS_MAP(m))) {
-        PyObject *d = SLOT(m, MAP_D);
-        if (LIKELY(d != NULL && PyDict_CheckExact(d))) {
-            PyObject *value = PyDict_GetItemWithError(d, key);
-            if (value != NULL) return Py_NewRef(value);
-            return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-        }
-    }
-    return sema_call2(f, m, key);
 }

@@ -124,6 +124,14 @@ MAYBE int sema_range_dyn(sema_range *r, sdyn start, sdyn stop, sdyn step) {
 MAYBE int sema_push(PyObject *list, PyObject *item) { return PyList_Append(list, item); }
 
 MAYBE int sema_extend(PyObject *list, PyObject *items) {
+    Py_ssize_t size = PyList_GET_SIZE(list);
+    if (PyList_CheckExact(items) || PyTuple_CheckExact(items)) return PyList_SetSlice(list, size, size, items);
+    if (IS_LIST(items)) {
+        PyObject *flat = sema_items(items, NULL);
+        int done = flat == NULL ? -1 : PyList_SetSlice(list, size, size, flat);
+        Py_XDECREF(flat);
+        return done;
+    }
     PyObject *done = PyObject_CallMethod(list, "extend", "(O)", items);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
@@ -151,8 +159,18 @@ MAYBE PyObject *sema_join(PyObject **parts, Py_ssize_t count) {
     return r;
 }
 
-MAYBE int sema_same_text(PyObject *a, PyObject *b) {
-    return a == b || (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0);
+/* Whether two strings are equal. */
+FAST int sema_same_text(PyObject *a, PyObject *b) {
+    if (a == b) return 1;
+    Py_ssize_t size = PyUnicode_GET_LENGTH(a);
+    if (size != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return 0;
+    return memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), (size_t)size * PyUnicode_KIND(a)) == 0;
+}
+
+/* `a == b`, where b is a string. */
+FAST int sema_equals_text(PyObject *a, PyObject *b) {
+    if (LIKELY(PyUnicode_CheckExact(a))) return sema_same_text(a, b);
+    return PyObject_RichCompareBool(a, b, Py_EQ);
 }
 
 /* `CHARS[text[i]]`; the characters of ASCII are looked up once. */
@@ -220,6 +238,39 @@ MAYBE int sema_in_tail(sema_seg *s, sema_frame *frame) {
     }
 #endif
     return 0;
+}
+
+/* `a, b, *more = value`: count new references, and a list of those after them. */
+MAYBE int sema_unpack_rest(PyObject *value, Py_ssize_t count, PyObject **into) {
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+        if (size >= count && (into[count] = PyList_New(size - count)) != NULL) {
+            for (Py_ssize_t i = 0; i < size; i++) {
+                PyObject *item = Py_NewRef(PySequence_Fast_ITEMS(value)[i]);
+                if (i < count) into[i] = item;
+                else PyList_SET_ITEM(into[count], i - count, item);
+            }
+            return 0;
+        }
+        if (size >= count) return -1;
+    }
+    PyObject *it = PyObject_GetIter(value);
+    Py_ssize_t found = 0;
+    if (it == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) && Py_TYPE(value)->tp_iter == NULL && !PySequence_Check(value)) {
+            PyErr_Format(PyExc_TypeError, "cannot unpack non-iterable %.200s object", Py_TYPE(value)->tp_name);
+        }
+        return -1;
+    }
+    while (found < count && (into[found] = PyIter_Next(it)) != NULL) found++;
+    if (found < count && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %zd, got %zd)", count, found);
+    }
+    into[count] = found == count ? PySequence_List(it) : NULL;
+    Py_DECREF(it);
+    if (into[count] != NULL) return 0;
+    while (found > 0) Py_DECREF(into[--found]);
+    return -1;
 }
 
 /* Errors */
@@ -312,21 +363,35 @@ MAYBE PyObject *sema_default(PyObject *function, int index) {
 
 static PyObject **sema_slot_at(int index);
 static vectorcallfunc sema_wrapper_at(int index);
+static vectorcallfunc sema_operator_at(int index);
 static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins, PyObject *objects);
 
-/* begin(shared or None, globals, constants, names, builtins, (List, Map, ...), (failed, breathe, trampolines)) */
+/* What C knows of the runtime, in the order in which `begin` gets it; None for what isn't loaded. */
+static PyObject **const KNOWN[] = {&T_List, &T_Map, &T_HashMap, &T_Array, &T_Keyword, &T_Symbol, &T_Char, &T_Moved,
+                                   &T_Multi, &O_EMPTY, &O_CHARS, &O_KEYWORDS, &O_take, &O_let_go, &O_stored};
+#define KNOWN_COUNT ((Py_ssize_t)(sizeof(KNOWN) / sizeof(*KNOWN)))
+
+/* begin(shared or None, globals, constants, names, builtins, objects, known, (failed, breathe, trampolines, missing)) */
 static PyObject *sema_begin(PyObject *module, PyObject *args) {
-    PyObject *values, *names, *builtins, *objects, *shared, *failed, *breathe, *trampolines;
-    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!(OOOOOO)(OOO!)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
-                          &PyTuple_Type, &names, &PyTuple_Type, &builtins, &PyTuple_Type, &objects, &T_List, &T_Map, &T_HashMap, &T_Array,
-                          &O_EMPTY, &O_CHARS, &failed, &breathe, &PyTuple_Type, &trampolines)) return NULL;
-    PyObject *kept[] = {GLOBALS, T_List, T_Map, T_HashMap, T_Array, O_EMPTY, O_CHARS, failed, breathe, trampolines};
+    PyObject *values, *names, *builtins, *objects, *known, *shared, *failed, *breathe, *trampolines, *missing;
+    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!O!(OOO!O)", &shared, &PyDict_Type, &GLOBALS, &PyTuple_Type, &values,
+                          &PyTuple_Type, &names, &PyTuple_Type, &builtins, &PyTuple_Type, &objects, &PyTuple_Type, &known,
+                          &failed, &breathe, &PyTuple_Type, &trampolines, &missing)) return NULL;
+    if (PyTuple_GET_SIZE(known) != KNOWN_COUNT) {
+        PyErr_SetString(PyExc_ImportError, "made for another runtime");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < KNOWN_COUNT; i++) *KNOWN[i] = Py_NewRef(PyTuple_GET_ITEM(known, i));
+    PyObject *kept[] = {GLOBALS, failed, breathe, trampolines, missing};
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) Py_INCREF(kept[i]);
+    C_cached = PyLong_FromLong(-1);
+    C_source = PyUnicode_InternFromString("source");
+    C_default = PyUnicode_InternFromString("default");
     C_empty_str = PyUnicode_FromString("");
     C_empty_tuple = PyTuple_New(0);
     PyObject *back = PyLong_FromLong(-1);
     C_backwards = back == NULL ? NULL : PySlice_New(NULL, NULL, back);
-    if (C_empty_str == NULL || C_empty_tuple == NULL || C_backwards == NULL) return NULL;
+    if (C_empty_str == NULL || C_empty_tuple == NULL || C_backwards == NULL || C_source == NULL) return NULL;
     sema_constants(values, names, builtins, objects);
     if (shared != Py_None) {
         SH = PyCapsule_GetPointer(shared, "sema");
@@ -338,6 +403,7 @@ static PyObject *sema_begin(PyObject *module, PyObject *args) {
     SH->failed = failed;
     SH->breathe = breathe;
     SH->trampolines = trampolines;
+    SH->missing = missing;
     return PyCapsule_New(SH, "sema", NULL);
 }
 
@@ -347,6 +413,9 @@ static PyObject *sema_fill(PyObject *module, PyObject *args) {
     PyObject *value;
     if (!PyArg_ParseTuple(args, "iO", &index, &value)) return NULL;
     Py_XSETREF(*sema_slot_at(index), Py_NewRef(value));
+    if (Py_IS_TYPE(value, &PyFunction_Type) && sema_is_plain(value) && sema_operator_at(index) != NULL) {
+        sema_take_over(value, sema_operator_at(index));
+    }
     Py_RETURN_NONE;
 }
 

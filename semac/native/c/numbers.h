@@ -264,8 +264,8 @@ COLD static PyObject *sdyn_called(PyObject *function, sdyn a, sdyn b) {
 #define SDYN_OPERATOR(name, OVER, sign, number)                                                       \
     FAST sdyn sdyn_##name(sdyn a, sdyn b) {                                                           \
         sint r;                                                                                       \
-        if (LIKELY(ARE_SHORT(a.x, b.x)) && LIKELY(!OVER)) return DYN_INT(r);                          \
-        if (a.x == FLOATING && b.x == FLOATING) return DYN_FLOAT(a.f sign b.f);                       \
+        if (ARE_SHORT(a.x, b.x) && LIKELY(!OVER)) return DYN_INT(r);                                  \
+        if (LIKELY(a.x == FLOATING && b.x == FLOATING)) return DYN_FLOAT(a.f sign b.f);                     \
         if (a.x == FLOATING && IS_SHORT(b.x)) return DYN_FLOAT(a.f sign (double)VALUE(b.x));          \
         if (b.x == FLOATING && IS_SHORT(a.x)) return DYN_FLOAT((double)VALUE(a.x) sign b.f);          \
         return sdyn_take(sdyn_boxed(a, b, number));                                                   \
@@ -273,8 +273,8 @@ COLD static PyObject *sdyn_called(PyObject *function, sdyn a, sdyn b) {
     /* The same where both are ints or both floats, else what a function of the runtime says. */      \
     FAST sdyn sdyn_or_##name(sdyn a, sdyn b, PyObject *function) {                                    \
         sint r;                                                                                       \
-        if (LIKELY(ARE_SHORT(a.x, b.x)) && LIKELY(!OVER)) return DYN_INT(r);                          \
-        if (a.x == FLOATING && b.x == FLOATING) return DYN_FLOAT(a.f sign b.f);                       \
+        if (ARE_SHORT(a.x, b.x) && LIKELY(!OVER)) return DYN_INT(r);                                  \
+        if (LIKELY(a.x == FLOATING && b.x == FLOATING)) return DYN_FLOAT(a.f sign b.f);                     \
         if (a.x == FLOATING && IS_SHORT(b.x)) return DYN_FLOAT(a.f sign (double)VALUE(b.x));          \
         if (b.x == FLOATING && IS_SHORT(a.x)) return DYN_FLOAT((double)VALUE(a.x) sign b.f);          \
         return sdyn_take(sdyn_called(function, a, b));                                                \

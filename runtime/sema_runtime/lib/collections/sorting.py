@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
+SIMPLE = ({int}, {str})
 ASCENDING = frozenset(("<", "<=", "-"))
 DESCENDING = frozenset((">", ">="))
 
@@ -68,7 +69,9 @@ def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
 def _is_simple(values: Sequence[Any]) -> bool:
     """Whether Python orders the values as Sema does."""
     kinds = set(map(type, values))
-    return kinds == {int} or kinds == {str}
+    if kinds == {tuple} and len(set(map(len, values))) == 1:
+        return all(set(map(type, column)) in SIMPLE for column in zip(*values))  # noqa: B905  (equally long)
+    return kinds in SIMPLE
 
 
 def _in_order(items: Sequence[Any]) -> list[Any]:
