@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sema_runtime.lib.numbers import arithmetic, integers, math
-from sema_runtime.lib.numbers.arithmetic import mul, times
+from sema_runtime.lib.numbers.arithmetic import times
 from sema_runtime.lib.numbers.integers import lcm
 from sema_runtime.lib.text import regex
 from sema_runtime.support.regex.compiled import compiled
@@ -85,7 +85,6 @@ def bounded_rational(value: Any) -> Any:
 def guard_integers() -> None:
     """Puts the questions in front of powers and shifts and behind products, before any program is compiled, which finds
     these by name."""
-    arithmetic.mul = lambda a, b: product(mul(a, b))
     arithmetic.times = functools.wraps(times)(bounded_times)
     integers.lcm = functools.wraps(lcm)(bounded_lcm)
     vars(arithmetic)["rational"] = vars(math)["rational"] = bounded_rational
