@@ -157,13 +157,15 @@ class GetField(Op):
 
 
 class IsRecord(Op):
-    """Whether a value is a record of a type. is_sure: its class alone decides; else `head`, the predicate, is asked."""
+    """Whether a value is a record of a type. is_sure: its class alone decides; else `head`, the predicate, is asked.
+    others: types of the unit whose records it needn't be asked about."""
 
     exprs = ("head", "value")
     head: Expr
     value: Expr
     record: RecordType
     is_sure: bool
+    others: tuple[RecordType, ...] = ()
 
 
 class Closure(Op):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import gc
 import os
 import sys
 
+from sema_runtime.values.lists import relax_collector
 from semac.cli.exits import guarded
 from semac.process import deepen, drain_tasks
 
-COLLECTOR = (50_000, 20, 100)  # new objects before a collection: a program of lists makes many that live (decision 70)
 NOT_FOUND = "file not found: '{}' (not a file or command)\n\nRun 'sema --help' for available commands."
 
 TYPE_CHECKING = False
@@ -60,7 +59,7 @@ def run_code(code: CodeType, path: str, command: Sequence[str], package: str = "
     one whose `__main__` it is."""
     sys.argv = [*command]
     deepen()
-    gc.set_threshold(*COLLECTOR)
+    relax_collector()
     module = type(sys)("__main__")  # the module that pickled functions and other processes look for
     module.__file__ = path
     if package:

@@ -53,7 +53,7 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     arguments = parameters(inner, function, loc)
     if function.doc is not None:
         inner.append(ast.Expr(const(function.doc, loc), **loc))
-    if function.rest is not None:
+    if function.rest is not None and not is_bare(function.rest):
         rest = function.rest.py
         as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
         inner.append(assign(rest, as_list, loc))
@@ -64,6 +64,11 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     if c.module.unit.is_text:
         annotate(made, function, loc)
     c.append(made)
+
+
+def is_bare(rest: Var) -> bool:
+    """Whether the rest of the arguments stays the tuple that it is (optimize/loops/bare.py)."""
+    return rest.type is not None and rest.type.only(VECTOR)
 
 
 def parameters(inner: Context, function: Function, loc: Loc) -> ast.arguments:

@@ -84,6 +84,7 @@ _op("len", _called("len"))
 _op("item", lambda args, loc: subscript(args[0], args[1], loc), EFFECT)
 _op("is_none", lambda args, loc: compare(args[0], ast.Is(), const(None, loc), loc))
 _op("car", _attribute("car"))
+_op("sure_car", _attribute("car"))  # of a list that surely has an item
 _op("cdr", _attribute("cdr"))
 _op("empty", _attribute("empty"))
 _op("tuple", lambda args, loc: ast.Tuple(args, ast.Load(), **loc))
@@ -140,6 +141,17 @@ def _flat_get(args: list[ast.expr], loc: Loc) -> ast.expr:
     flat = attribute(args[0], "flat", loc)
     test = compare(call(builtin("len", loc), [flat], loc), ast.Gt(), args[1], loc)
     return ast.IfExp(test, subscript(flat, args[1], loc), const(None, loc), **loc)
+
+
+def _tuple_get(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`xs[1] if len(xs) > 1 else None`."""
+    test = compare(call(builtin("len", loc), args[:1], loc), ast.Gt(), args[1], loc)
+    return ast.IfExp(test, subscript(args[0], args[1], loc), const(None, loc), **loc)
+
+
+def _tuple_first(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`xs[0] if xs else None`."""
+    return ast.IfExp(args[0], subscript(args[0], const(0, loc), loc), const(None, loc), **loc)
 
 
 def _first_in(args: list[ast.expr], loc: Loc) -> ast.expr:
@@ -211,9 +223,12 @@ _op("flat_len", _of("flat", _called("len")))
 _op("flat_items", _attribute("flat"))
 _op("flat_after", lambda args, loc: subscript(attribute(args[0], "flat", loc), ast.Slice(args[1], **loc), loc))
 _op("flat_get", _flat_get, is_named=True)
+_op("tuple_get", _tuple_get, is_named=True)
+_op("tuple_first", _tuple_first, is_named=True)
 _op("first_in", _first_in, is_named=True)
 _op("later_in", _later_in, is_named=True)
 _op("flat_rest", _flat_rest, runtime=LIST_CLASS)
+_op("spread", lambda args, loc: call(args[0], [*args[1:-1], ast.Starred(args[-1], ast.Load(), **loc)], loc), EFFECT)
 _op("spliced", _spliced, runtime=LIST_CLASS)
 _op("to_tuple", _called("tuple"))
 _op("join", lambda args, loc: call(attribute(args[1], "join", loc), [args[0]], loc))

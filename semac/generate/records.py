@@ -13,7 +13,20 @@ from semac.anf.nodes import GetField, IsRecord, MakeRecordType, RecordFunction
 from semac.anf.records import RecordType
 from semac.generate.context import Context
 from semac.generate.functions import TYPE_PARAMS, annotation
-from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name, tuple_of, walrus
+from semac.generate.pyast import (
+    Loc,
+    assign,
+    attribute,
+    boolop,
+    builtin,
+    call,
+    compare,
+    const,
+    name,
+    opposite,
+    tuple_of,
+    walrus,
+)
 from semac.ir.identifiers import mangle, unique
 from semac.types.lattice import NIL, RECORD, Type
 
@@ -110,14 +123,19 @@ def get_field(c: Context, op: GetField) -> ast.expr:
 
 
 def is_record(c: Context, op: IsRecord) -> ast.expr:
-    """`type(p) is Point`, or `type(p) is Point or is_point(p)`; `p is not None` where p is a point or nil."""
+    """`type(p) is Point`, or `type(p) is Point or type(p) is not Line and is_point(p)`; `p is not None` where p is a
+    point or nil."""
     value, loc = c.expr(op.value), c.loc(op)
     if op.is_sure and is_optional(op.value.type, op.record):
         return is_some(value, loc)
     if op.is_sure:
         return has_class(op.record, value, loc)
     asked, again = plain(c, value)
-    return boolop(ast.Or(), [has_class(op.record, asked, loc), call(c.expr(op.head), [again], loc)], loc)
+    predicate: ast.expr = call(c.expr(op.head), [again], loc)
+    if op.others:
+        classes = [opposite(has_class(other, name(again.id, loc), loc), loc) for other in op.others]
+        predicate = boolop(ast.And(), [*classes, predicate], loc)
+    return boolop(ast.Or(), [has_class(op.record, asked, loc), predicate], loc)
 
 
 def is_optional(type_: Type, record: RecordType) -> bool:
@@ -133,7 +151,7 @@ def has_class(record: RecordType, value: ast.expr, loc: Loc) -> ast.expr:
     return compare(call(builtin("type", loc), [value], loc), ast.Is(), name(record.py, loc), loc)
 
 
-def plain(c: Context, value: ast.expr) -> tuple[ast.expr, ast.expr]:
+def plain(c: Context, value: ast.expr) -> tuple[ast.expr, ast.Name]:
     """A value where it is used first, and where it is used again at once."""
     if isinstance(value, ast.Name):
         return value, value

@@ -22,3 +22,6 @@ CHAR_TABLES = {
     "char-upper-case?": "UPPER_CASE", "char-lower-case?": "LOWER_CASE",
     "char-upcase": "UPCASED", "char-downcase": "DOWNCASED",
 }  # fmt: skip
+# multimethods all of whose methods are known (optimize/dispatch.py)
+KNOWN_MULTI = "sema_runtime.lib.language.multimethods:known_multimethod"
+ADD_KNOWN = "sema_runtime.lib.language.multimethods:add_known_method"

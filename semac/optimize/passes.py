@@ -29,6 +29,7 @@ from semac.ir.intrinsics import LEVEL, UPDATED
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
+from semac.optimize.dispatch import MULTI, dispatch_directly
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME
 from semac.optimize.inline.walk import inline_builtins
@@ -82,6 +83,7 @@ class Pass:
 
 
 PASSES: tuple[Pass, ...] = (
+    Pass("dispatch", dispatch_directly, [MULTI]),  # calls of multimethods ask for the dispatch value themselves
     Pass("loops", loop_over_items, TABLE),  # `map`, folds and their kin over known functions become loops
     Pass("updates", expand_updates, (*ARGUMENTS, *ALIASES)),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
@@ -104,7 +106,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
     Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`
     Pass("inline", inline_builtins, (*INLINE, *INLINE_RUNTIME)),  # small builtins become operations of Python
-    Pass("bare", bare_lists, [Comprehension], needs="inline"),  # lists of whose items alone is asked are Python's own
+    Pass("bare", bare_lists, (Comprehension, Closure), needs="inline"),  # lists that are only read are Python's own
     Pass("operators", lower_operators, LOWERINGS, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints, [For]),  # loops that add up ints become `sum`
     Pass("steps", step_tasks, (SPAWN, "async/spawn")),  # tasks that wait for channels are generators

@@ -14,6 +14,8 @@ from semac.ir.unit import Unit
 from semac.optimize.operators import replace
 from semac.types.lattice import FN, RECORD, Type
 
+MOST_OTHERS = 3  # classes that are compared before a predicate is called
+
 
 def lower_records(unit: Unit) -> None:
     """Rewrites the calls of one known accessor or predicate."""
@@ -23,19 +25,27 @@ def lower_records(unit: Unit) -> None:
         for block in all_blocks(form):
             for instr in block.instrs:
                 if type(instr.op) is Call:
-                    lower_call(instr, instr.op, index, unit.is_sealed)
+                    lower_call(instr, instr.op, index, unit)
 
 
-def lower_call(instr: Let, op: Call, form: int, is_sealed: bool) -> None:
+def lower_call(instr: Let, op: Call, form: int, unit: Unit) -> None:
     member = called_member(op)
     if member is None:
         return
     in_function = instr.var is not None and instr.var.owner is not None
     has_class = in_function and -1 < member.record.form < form
-    lowered = lower(op, member, is_sealed, has_class)
+    lowered = lower(op, member, unit.is_sealed, has_class)
+    if type(lowered) is IsRecord and not lowered.is_sure and not unit.is_text:
+        lowered.others = others(unit, member.record, form)
     if lowered is not None:
         lowered.span, lowered.type = op.span, op.type
         replace(instr, lowered)
+
+
+def others(unit: Unit, record: RecordType, form: int) -> tuple[RecordType, ...]:
+    """The other types of a unit whose classes a form may name: no record of these has the type's tag."""
+    known = [each for each in unit.records.values() if each is not record and -1 < each.form < form]
+    return tuple(known) if len(known) <= MOST_OTHERS and not any(each.has_twin for each in known) else ()
 
 
 def called_member(op: Call) -> RecordMember | None:

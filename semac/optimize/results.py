@@ -27,6 +27,7 @@ def drop_results(unit: Unit) -> None:
         return
     code = all_code(unit)
     kept = called_elsewhere(code)
+    called: set[Function] = set()  # the others keep what they give, for who looks at the program
     readers: dict[Function, set[Function]] = {}  # a function → those whose result is its own
     for part in code:
         tails = set(tail_values(part.block))
@@ -34,7 +35,10 @@ def drop_results(unit: Unit) -> None:
         for block in part.blocks:
             for instr in block.instrs:
                 callee = known_callee(instr.op) if type(instr.op) is anf.Call else None
-                if callee is None or instr.var is None:
+                if callee is None:
+                    continue
+                called.add(callee)
+                if instr.var is None:
                     continue
                 is_value = instr.var in tails and instr.var not in read
                 if is_value and part.function is not None:
@@ -48,7 +52,7 @@ def drop_results(unit: Unit) -> None:
         function = part.function
         if function is None and part.block is not unit.blocks[-1]:
             drop(part.block)
-        elif function is not None and function not in kept and is_plain(function):
+        elif function is not None and function in called - kept and is_plain(function):
             drop(part.block)
             if type(part.block.exit) is Result and type(part.block.exit.value) is Lit:
                 function.type = atom(NIL)

@@ -19,13 +19,15 @@ FLAT = frozenset(("apply",))  # builtins that call a function without growing th
 
 
 def clear_trampolines(unit: Unit) -> None:
-    """Clears `trampolined` of the tail calls that can be plain calls."""
+    """Clears `trampolined` of the tail calls that can be plain calls, `tail` of such an `apply`."""
     calls = {function: tail_calls(function) for function in functions(unit)}
     graph = Graph({function: [targets for _, targets in own] for function, own in calls.items()})
     for function, own in calls.items():
         for call, targets in own:
             if type(call) is Call and call.trampolined:
-                call.trampolined = targets is None or any(graph.is_endless(function, target) for target in targets)
+                call.trampolined = graph.may_be_endless(function, targets)
+            elif type(call) is CallBuiltin:
+                call.tail = graph.may_be_endless(function, targets)
 
 
 def functions(unit: Unit) -> list[Function]:
@@ -82,6 +84,9 @@ class Graph:
         for function in calls:
             if function not in self.order:
                 self.visit(function)
+
+    def may_be_endless(self, caller: Function, targets: Targets) -> bool:
+        return targets is None or any(self.is_endless(caller, target) for target in targets)
 
     def is_endless(self, caller: Function, target: Function) -> bool:
         """Whether a chain of tail calls may lead from the target to the caller, or anywhere."""

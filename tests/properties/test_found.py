@@ -1,5 +1,5 @@
-"""Programs that were compiled wrongly once, with the reference's answers: plain and optimized code gives them, as a
-program, as a module and as an input of a session."""
+"""Programs that were compiled wrongly once, or try what passes rewrite, with the reference's answers: plain and
+optimized code gives them, as a program, as a module and as an input of a session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ sys.path.insert(0, str(SCRIPTS))
 from programs.configurations import configuration
 from programs.reference import WAYS, answer
 
-FOUND = [json.loads(line) for line in (DATA / "found_programs.jsonl").read_text("utf-8").splitlines()]
+FILES = ("found_programs.jsonl", "tried_programs.jsonl")
+FOUND = [json.loads(line) for file in FILES for line in (DATA / file).read_text("utf-8").splitlines()]
 CONFIGURATIONS = tuple(map(configuration, ("plain", "optimized")))
 
 

@@ -26,6 +26,7 @@ OPERATORS = {
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
 FORMS = ("main", "make_")  # what the names of functions that are forms of a module begin with
+HIDDEN = ""  # the Sema name of a function that the program doesn't have
 PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
 
@@ -114,9 +115,10 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
         table = sema_names(code, namespace)
         if table is not None or frames:
             line, col = position(code, lasti)
-            frames += _frames_of(code, shown_name(code, table), line or tb_line or 0, col)
+            name = shown_name(code, table)
+            frames += _frames_of(code, name, line or tb_line or 0, col) if name != HIDDEN else []
             builtin = None
-            called = True
+            called = name != HIDDEN
     if builtin is not None:
         caller = frames[-1]
         frames.append(Frame(builtin, caller.file, caller.line, caller.col))

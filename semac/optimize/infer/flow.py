@@ -13,7 +13,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember, RecordType
 from semac.anf.walk import code_of, operands, params_of
-from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -57,6 +57,7 @@ from semac.types.lattice import (
 from semac.types.lattice import field as field_of
 
 LEVELS = frozenset((LEVEL, LOOK, UPDATED))
+KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN))  # keep what they get for debuggers alone
 BOOL_TYPE, INT_TYPE = atom(TRUE | FALSE), atom(INT)
 MANY_FIELDS = 30
 ENTERED = (map_rules, number_rules)
@@ -211,6 +212,8 @@ class Flow:
         """The type of a call of a value of a type."""
         args = [unfolded(self.solver, arg) for arg in args]
         result = NEVER
+        if head is NEVER or NEVER in args:
+            return result  # it isn't known to be reached
         if head.fns is None or head.tags & OTHER:
             for arg in args:
                 self.solver.escape(arg)
@@ -232,7 +235,6 @@ class Flow:
             for arg in args[len(function.params) :]:
                 rest = join(rest, arg)
             self.solver.grow(function.rest, list_of(rest, FLAT))
-            self.solver.escape(rest)
         elif len(args) != len(function.params):
             return NEVER  # it raises
         return self.solver.read(function)
@@ -259,6 +261,10 @@ class Flow:
             return type_
         if op.path in LEVELS:
             return self.level(op)
+        if op.path in KNOWN:
+            for arg in op.args:
+                self.operand(arg)
+            return ANY
         return self.unknown(op)
 
     def level(self, op: anf.CallRuntime) -> Type:

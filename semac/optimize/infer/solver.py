@@ -62,7 +62,7 @@ class Solver:
             for var in [*function.params, *function.locals]:
                 var.type, var.readers = NEVER, set()
             if function.rest is not None:
-                function.rest.type, function.rest.readers = list_of(ANY, FLAT), set()
+                function.rest.type, function.rest.readers = list_of(NEVER, FLAT), set()
         for record in unit.records.values():
             for cell in record.fields.values():
                 cell.reset()
@@ -148,6 +148,8 @@ class Solver:
                 ref.is_open = True
                 for param in ref.params:
                     self.grow(param, ANY)
+                if ref.rest is not None:
+                    self.grow(ref.rest, list_of(ANY, FLAT))
                 self.enqueue(ref)
                 self.escape(ref.type)
         elif type(ref) is Site:

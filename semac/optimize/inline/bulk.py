@@ -1,15 +1,19 @@
-"""Builtins that take a whole list or vector at once: conversions, joins, `apply` of a fold.
+"""Builtins that take a whole list or vector at once: conversions, joins, `apply`.
 
 Sound because the items have types for which Python's function does what the builtin does: `sum` and `max` of exact
 ints, `join` of strings. The list in between need not be one of the language where nothing else sees it
-(generate/fusion.py).
+(generate/fusion.py). `apply` of a function that surely is one of the program's or a builtin is a call, but in a tail
+call that could be part of an endless chain (optimize/tails.py).
 """
 
 from __future__ import annotations
 
 from semac.anf.nodes import BuiltinRef, CallBuiltin, Guarded, Lit, Op
+from semac.ir.nodes import Function
 from semac.optimize.inline.table import Place, inlines, python
-from semac.types.lattice import FLAT, INT, LIST, SEQUENCE, STR, VECTOR, Type
+from semac.types.lattice import FLAT, FN, INT, LIST, SEQUENCE, STR, VECTOR, Type
+
+HANDED_ON = frozenset(("apply",))  # builtins that ask who calls them
 
 
 @inlines("list->vector")
@@ -41,7 +45,14 @@ def item_tags(type_: Type) -> int:
 
 @inlines("apply")
 def applied(op: CallBuiltin, place: Place) -> Op | None:
-    """`sum(xs)`, `max(xs)` of ints. Without an item, `max` is an error of the language."""
+    """`sum(xs)`, `max(xs)` of ints; `f(a, *xs.flat)`."""
+    if len(op.args) < 2:
+        return None
+    return fold_of_ints(op, place) or spread(op, place)
+
+
+def fold_of_ints(op: CallBuiltin, place: Place) -> Op | None:
+    """Without an item, `max` is an error of the language."""
     if len(op.args) != 2 or type(op.args[0]) is not BuiltinRef or not op.args[1].type.only(FLAT | VECTOR):
         return None
     name, items = op.args[0].name, op.args[1]
@@ -53,3 +64,19 @@ def applied(op: CallBuiltin, place: Place) -> Op | None:
         test = "filled" if items.type.only(VECTOR) else "has_items"
         return Guarded([(test, (1,))], op.args, f"{name}_of", "builtin:apply")
     return None
+
+
+def spread(op: CallBuiltin, place: Place) -> Op | None:
+    *before, last = op.args
+    head = before[0].type
+    if place.is_text or op.tail or not head.only(FN) or not head.fns or not last.type.only(SEQUENCE):
+        return None
+    if any(type(member) is not Function and (type(member) is not str or member in HANDED_ON) for member in head.fns):
+        return None
+    if last.type.only(FLAT):
+        last = place.bind(python("flat_items", last), "items")
+    elif last.type.only(LIST):
+        last = place.bind(python("list_items", last), "items")
+    elif not last.type.only(VECTOR):
+        return None
+    return python("spread", *before, last)

@@ -33,7 +33,7 @@ def first(op: CallBuiltin, place: Place) -> Op | None:
         return None
     type_ = op.args[0].type
     if type_.only(LIST):
-        return Python("car", op.args)
+        return Python("sure_car" if op.filled else "car", op.args)
     if type_.only(VECTOR):
         if type_.vec:
             return python("part", op.args[0], Lit(0))

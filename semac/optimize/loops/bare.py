@@ -1,7 +1,7 @@
 """Lists of whose items alone is asked are Python's own: the `List` around them isn't made.
 
-Assumes that builtins are inlined. Sound because every use of the list reads its items, and none can keep or change
-them.
+So are the rests of arguments, which Python has as a tuple. Assumes that builtins are inlined. Sound because every use
+of the list reads its items, and none can keep or change them.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections import Counter
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Comprehension, Iteration, Let, Move, Op, Python, Ref
+from semac.anf.nodes import CallBuiltin, Comprehension, Expr, Iteration, Let, Move, Op, Python, Read, Ref
 from semac.anf.walk import all_blocks, exit_operands, operands
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
-from semac.types.lattice import ANY, FLAT
+from semac.types.lattice import ANY, FLAT, VECTOR, make
 
 MADE = ("list", "sort-by")
 READ = {  # kinds of operations of the list's items → what they are for Python's own list
     "flat_items": "", "list_items": "", "flat_len": "len", "list_len": "len", "flat_part": "part",
     "to_tuple": "to_tuple", "join": "join", "sum_of": "sum_of",
+}  # fmt: skip
+READ_OF_REST = {
+    **READ, "empty": "blank", "car": "tuple_first", "sure_car": "head", "flat_get": "tuple_get", "spliced": "spliced",
 }  # fmt: skip
 GONE_THROUGH = ("items", "indexed", "zip")
 
@@ -38,11 +41,54 @@ def bare_lists(unit: Unit) -> None:
                     reads.setdefault(var, []).append(instr)
                 uses.update(value.var for value in operands(instr.op) if type(value) is Ref)
             uses.update(value.var for value in exit_operands(block.exit) if type(value) is Ref)
+    bare_rests(unit)
     for var, definition in made.items():
         if uses[var] and uses[var] == len(reads.get(var, ())):
             definition.op.bare = True  # type: ignore[attr-defined]
             for instr in reads[var]:
-                take_items(instr)
+                take_items(instr, READ)
+
+
+def bare_rests(unit: Unit) -> None:
+    """Has rests of arguments that are only read be tuples."""
+    rests = {function.rest for function in unit.functions if function.rest is not None and is_fixed(function.rest)}
+    if not rests:
+        return
+    read: dict[Var, list[Let]] = {}
+    refs: dict[Var, list[Ref]] = {}
+    others: set[Var] = set()
+    for form in unit.blocks:
+        for block in all_blocks(form):
+            for instr in block.instrs:
+                op = instr.op
+                if type(op) is Read:
+                    others.add(op.var)
+                reads = rests_read_by(op)
+                for value in operands(op):
+                    if type(value) is Ref and value.var in rests:
+                        refs.setdefault(value.var, []).append(value)
+                        if value in reads:
+                            read.setdefault(value.var, []).append(instr)
+                        else:
+                            others.add(value.var)
+            others.update(value.var for value in exit_operands(block.exit) if type(value) is Ref)
+    for var in rests - others:
+        if var.type is None or not var.type.only(FLAT):  # types weren't inferred
+            continue
+        var.type = make(VECTOR, vitem=var.type.item)
+        for ref in refs.get(var, ()):
+            ref.type = var.type
+        for instr in read.get(var, ()):
+            take_items(instr, READ_OF_REST)
+
+
+def rests_read_by(op: Op) -> list[Expr]:
+    """The operands of an operation of which it reads nothing but items, where they may be tuples as well."""
+    if type(op) is Python and op.kind in READ_OF_REST:
+        return op.args if op.kind == "spliced" else op.args[:1]
+    if isinstance(op, Iteration) and op.how in (*GONE_THROUGH, "reversed"):
+        return op.sources
+    return op.args[-1:] if type(op) is CallBuiltin and op.name == "apply" and len(op.args) > 1 else []
 
 
 def is_list(instr: Let) -> bool:
@@ -62,11 +108,11 @@ def read_by(op: Op) -> list[Var]:
     return []
 
 
-def take_items(instr: Let) -> None:
+def take_items(instr: Let, kinds: dict[str, str]) -> None:
     op = instr.op
     if type(op) is not Python:
         return
-    kind = READ[op.kind]
+    kind = kinds[op.kind]
     if kind:
         op.kind = kind
     else:

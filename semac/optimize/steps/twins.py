@@ -20,7 +20,9 @@ class Twins:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.definitions = {found.function: found for found in definitions(unit) if found.can_be_copied}
+        self.definitions = {
+            found.function: found for found in definitions(unit) if found.can_be_copied and found.function.rest is None
+        }
         self.stepping = self.those_that_wait()
         self.made: dict[Function, Var] = {}
 

@@ -111,7 +111,11 @@ def knows_more(version: Version, demands: Demands) -> bool:
     return any(
         of_any_sign(copied.type) not in (ANY, NEVER, of_any_sign(fitted(ANY, demands.kind(param))))
         for param, copied in zip(version.public.params, version.private.params, strict=True)
-    )
+    ) or is_rest_known(version.private)
+
+
+def is_rest_known(function: Function) -> bool:
+    return function.rest is not None and function.rest.type.item not in (ANY, NEVER)
 
 
 def of_any_sign(type_: Type) -> Type:

@@ -1,4 +1,5 @@
-"""Which functions of the top level run often: those with loops, those that recur, and what is called from there."""
+"""Which functions of the top level run often: those with loops, those that recur or make functions, and what is called
+from there."""
 
 from __future__ import annotations
 
@@ -34,10 +35,11 @@ class Definition:
 
     @property
     def can_be_copied(self) -> bool:
-        """Whether two of it mean the same as one: it has plain parameters, and defines nothing for others."""
+        """Whether two of it mean the same as one: its parameters have different names, and it defines nothing for
+        others."""
         function = self.function
         names = {param.name for param in function.params}
-        if function.rest is not None or len(names) < len(function.params):
+        if len(names) < len(function.params):
             return False
         return not any(
             type(instr.op) in (MakeRecordType, Import, PyImport)
@@ -67,12 +69,12 @@ def hot_functions(unit: Unit, found: list[Definition]) -> set[Function]:
     calls = {function: called_in(function.code) & known for function in known}
     recursive = {function for function in known if function.self_tail or function in reachable(calls[function], calls)}
     often = set().union(*(calls[function] for function in recursive), *map(called_in_loops, unit.blocks)) & known
-    looping = {function for function in known if has_loop(function.code)}
+    looping = {function for function in known if has_any(function.code, LOOPS | {Closure})}
     return recursive | looping | often | reachable(often, calls)
 
 
-def has_loop(code: Block) -> bool:
-    return any(type(instr.op) in LOOPS for instr in instructions(code))
+def has_any(code: Block, kinds: frozenset[type]) -> bool:
+    return any(type(instr.op) in kinds for instr in instructions(code))
 
 
 def called_in(code: Block) -> set[Function]:

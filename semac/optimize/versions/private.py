@@ -24,7 +24,7 @@ from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
 from semac.types.lattice import NEVER
 
-ENOUGH = 5  # instructions of a copy for each operand of which it knows more
+ENOUGH = 12  # instructions of a copy for each operand of which it knows more
 
 
 class Version:

@@ -80,7 +80,7 @@ def chosen(unit: Unit, candidates: list[Definition]) -> list[Version]:
     versions = []
     for definition in candidates:
         function = definition.function
-        if not definition.can_be_copied:
+        if not definition.can_be_copied or function.rest is not None:
             continue
         kinds = [demands.kind(param) for param in function.params]
         if any(kinds) and private_name(definition) not in unit.globals:

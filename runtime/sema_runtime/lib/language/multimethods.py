@@ -66,11 +66,21 @@ class MultiMethod:
     __repr__ = sema_text
 
 
+def call_default(multimethod: MultiMethod, value: Any, *args: Any) -> Any:
+    """The call of a multimethod for whose dispatch value the compiler has found no method."""
+    return multimethod.default(value)(*args)
+
+
 def add_method(multimethod: Any, value: Any, method: Any) -> None:
     """(defmethod multimethod value method); a second method for an equal value replaces the first."""
     if type(multimethod) is not MultiMethod:
         raise SemaError("defmethod: first argument is not a multimethod")
     multimethod.methods[stored(value)] = _callable(method)
+
+
+# for the compiler, which calls methods that it knows without asking the multimethod
+known_multimethod = MultiMethod
+add_known_method = add_method
 
 
 def _callable(value: Any) -> Callable[..., Any]:

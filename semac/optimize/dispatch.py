@@ -1,0 +1,380 @@
+"""Calls of multimethods whose methods are all known go to a function that asks for the dispatch value itself.
+
+Methods become functions of their own, so that types flow into them and calls of small ones are written out. Sound where
+nobody else can add a method, each is added once at the top level, and no call can happen before the last of them: all
+forms between the `defmulti` and its last `defmethod` make functions and data alone. Values of dispatch are such that
+`=` says what the table of a multimethod says. The multimethod itself stays what everything but a call sees. Where
+nothing else sees it, its table is for debuggers: nobody calls the methods from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.anf.literals import literal
+from semac.anf.nodes import AnyPattern as Otherwise
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    BuiltinRef,
+    Call,
+    CallBuiltin,
+    CallRuntime,
+    Clause,
+    Closure,
+    Expr,
+    If,
+    Let,
+    Lit,
+    LiteralPattern,
+    MakeMap,
+    MakeRecordType,
+    MakeVector,
+    Match,
+    Move,
+    Op,
+    Read,
+    RecordFunction,
+    Ref,
+    Result,
+    SequencePattern,
+)
+from semac.anf.walk import all_blocks, exit_operands, map_operands, operands
+from semac.fingerprint import is_traced
+from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.types.signatures import Function as FunctionExpr
+from semac.types.signatures import Union, signature_for
+
+MULTIMETHODS = "sema_runtime.lib.language.multimethods:"
+MULTI, ADD, BY_DEFAULT = MULTIMETHODS + "MultiMethod", MULTIMETHODS + "add_method", MULTIMETHODS + "call_default"
+STILL = (Assign, Closure, MakeMap, MakeRecordType, MakeVector, Move, Read, RecordFunction)  # what calls nothing
+
+
+class Method:
+    """A `defmethod`. key: the literal, or the literals of a vector."""
+
+    def __init__(self, op: CallRuntime, block: Block, index: int, key: Any, is_vector: bool, closure: Let) -> None:
+        self.op = op
+        self.block = block
+        self.index = index  # of the form
+        self.key = key
+        self.is_vector = is_vector
+        self.closure = closure
+        self.var: Var | None = None
+
+    @property
+    def function(self) -> Function:
+        made: Function = self.closure.op.function  # type: ignore[attr-defined]
+        return made
+
+    @property
+    def is_default(self) -> bool:
+        return not self.is_vector and getattr(self.key, "name", None) == "default"
+
+
+class Multi:
+    """A `defmulti` of a unit, with its methods in order."""
+
+    def __init__(self, var: Var, op: CallRuntime, index: int, block: Block, dispatch: Let | Expr) -> None:
+        self.var = var
+        self.op = op
+        self.index = index
+        self.block = block
+        self.dispatch = dispatch
+        self.methods: list[Method] = []
+        self.is_open = False  # something about it isn't known
+
+
+def dispatch_directly(unit: Unit) -> None:
+    """Leads the calls of known multimethods of a program to functions."""
+    if not unit.is_closed or unit.is_text or unit.is_input or is_traced():
+        return
+    multis = found_in(unit)
+    if not multis or not note_methods(unit, multis):
+        return
+    for multi in multis.values():
+        count = arity(multi)
+        if count and not multi.is_open and is_still_between(unit, multi):
+            redirect(unit, multi, count, define(unit, multi, count))
+            if not is_seen(unit, multi):
+                multi.op.path = KNOWN_MULTI
+                for method in multi.methods:
+                    method.op.path = ADD_KNOWN
+
+
+# Finding
+
+
+def found_in(unit: Unit) -> dict[Var, Multi]:
+    multis: dict[Var, Multi] = {}
+    for index, block in enumerate(unit.blocks):
+        made = {instr.var: instr for instr in block.instrs}
+        for instr in block.instrs:
+            op = instr.op
+            if type(op) is not Assign or type(op.value) is not Ref or op.value.var not in made:
+                continue
+            value = made[op.value.var].op
+            is_only = op.define == "global" and op.var.defined == 1 and not op.var.assigned
+            if type(value) is CallRuntime and value.path == MULTI and is_only:
+                dispatch = value.args[1]
+                source = made.get(dispatch.var) if type(dispatch) is Ref else None
+                multis[op.var] = Multi(op.var, value, index, block, source if source is not None else dispatch)
+    return multis
+
+
+def note_methods(unit: Unit, multis: dict[Var, Multi]) -> bool:
+    """Notes each `defmethod` of a unit with its multimethod; False where one is that of an unknown multimethod."""
+    for index, form in enumerate(unit.blocks):
+        for block in all_blocks(form):
+            made = {instr.var: instr for instr in block.instrs}
+            for instr in block.instrs:
+                op = instr.op
+                if type(op) is not CallRuntime or op.path != ADD:
+                    continue
+                multi = named(op.args[0], made, multis)
+                if multi is None:
+                    return False
+                method = method_of(op, made, block, index) if block is form else None
+                if method is None or any(same_key(method, other) for other in multi.methods):
+                    multi.is_open = True
+                else:
+                    multi.methods.append(method)
+    return True
+
+
+def named(value: Expr, made: dict[Var | None, Let], multis: dict[Var, Multi]) -> Multi | None:
+    read = made[value.var].op if type(value) is Ref and value.var in made else None
+    if type(read) is Read:
+        return multis.get(read.var)
+    return multis.get(value.var) if type(value) is Ref else None
+
+
+def method_of(op: CallRuntime, made: dict[Var | None, Let], block: Block, index: int) -> Method | None:
+    _, key, function = op.args
+    closure = made.get(function.var) if type(function) is Ref else None
+    if closure is None or type(closure.op) is not Closure:
+        return None
+    if type(key) is Lit:
+        return Method(op, block, index, key.value, False, closure) if is_plain(key.value) else None
+    vector = made[key.var].op if type(key) is Ref and key.var in made else None
+    if type(vector) is not MakeVector or not all(type(item) is Lit and is_plain(item.value) for item in vector.items):
+        return None
+    return Method(op, block, index, [item.value for item in vector.items], True, closure)  # type: ignore[union-attr]
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `=` and the table of a multimethod agree on a value: they don't on numbers."""
+    return value is None or isinstance(value, str | bool) or type(value).__name__ in ("Keyword", "Symbol", "Char")
+
+
+def same_key(a: Method, b: Method) -> bool:
+    return a.is_vector is b.is_vector and a.key == b.key
+
+
+def arity(multi: Multi) -> int:
+    """How many arguments all methods and the dispatch function take; 0 where that isn't one number."""
+    functions = [method.function for method in multi.methods]
+    dispatch = multi.dispatch
+    if type(dispatch) is Let and type(dispatch.op) is Closure:
+        functions.append(dispatch.op.function)
+    elif type(dispatch) is not Lit or type(dispatch.value).__name__ != "Keyword":
+        return 0
+    counts = {len(function.params) if function.rest is None else 0 for function in functions}
+    if any(method.is_vector for method in multi.methods) and not gives_vector(dispatch):
+        return 0  # patterns take lists for vectors, which the table doesn't
+    (count,) = counts if len(counts) == 1 else (0,)
+    return count if type(dispatch) is Let or count == 1 else 0
+
+
+def gives_vector(dispatch: Let | Expr) -> bool:
+    """Whether a dispatch function surely gives a vector."""
+    if type(dispatch) is not Let or type(dispatch.op) is not Closure:
+        return False
+    code = dispatch.op.function.code
+    made = {instr.var: instr.op for instr in code.instrs}
+    exit_ = code.exit
+    return type(exit_) is Result and type(exit_.value) is Ref and type(made.get(exit_.value.var)) is MakeVector
+
+
+def is_still_between(unit: Unit, multi: Multi) -> bool:
+    """Whether no call can happen between the definition and the last method."""
+    last = max(method.index for method in multi.methods)
+    for block in unit.blocks[multi.index : last + 1]:
+        made = {instr.var: instr.op for instr in block.instrs}
+        if not all(isinstance(instr.op, STILL) or is_still(instr.op, made) for instr in block.instrs):
+            return False
+    return True
+
+
+def is_still(op: Op, made: dict[Var | None, Op]) -> bool:
+    """Whether an operation calls no function of the program: it gets none."""
+    if type(op) is CallRuntime and op.path in (MULTI, ADD):
+        return True
+    if type(op) is not CallBuiltin:
+        return False
+    return not any(
+        type(value) is BuiltinRef
+        or (type(value) is Ref and type(made.get(value.var)) not in (CallBuiltin, MakeMap, MakeVector))
+        for value in operands(op)
+    )
+
+
+# Making
+
+
+def define(unit: Unit, multi: Multi, count: int) -> Var:
+    """Defines the methods, and the function that chooses among them, as globals; returns the variable of the latter."""
+    for method in multi.methods:
+        method.var = bind_global(unit, method.block, method.closure, f"_{multi.var.name}_{hint_of(method)}")
+    function = Function("", multi.methods[0].function.parent)
+    function.span = multi.methods[-1].closure.op.span
+    source = multi.methods[0].function.params
+    function.params = [parameter(param.name, function) for param in source]
+    function.code = body(unit, multi, function)
+    unit.functions.append(function)
+    last = max(multi.methods, key=lambda method: method.index).block
+    closure = Closure(function, span=function.span)
+    made = Let(temporary(None, closure), closure)
+    return bind_global(unit, last, made, f"_call_{multi.var.name}")
+
+
+def hint_of(method: Method) -> str:
+    parts = method.key if method.is_vector else [method.key]
+    names = [getattr(part, "name", None) for part in parts]
+    return "_".join(name if name is not None and name.isidentifier() else "case" for name in names)
+
+
+def bind_global(unit: Unit, block: Block, closure: Let, name: str) -> Var:
+    """Binds the function that an instruction makes to a new global, too."""
+    number, unique = 1, name
+    while unique in unit.globals:
+        number += 1
+        unique = f"{name}_{number}"
+    var = Var(unique, None, is_global=True)
+    var.defined = 1
+    function = closure.op.function  # type: ignore[attr-defined]
+    var.function = function
+    if function.var is None:
+        function.var = var
+    unit.globals[unique] = var
+    assert closure.var is not None
+    if closure in block.instrs:
+        block.instrs.remove(closure)
+    for instr in block.instrs:
+        map_operands(instr.op, lambda value: Ref(var) if type(value) is Ref and value.var is closure.var else value)
+    block.instrs[:0] = [closure, Let(None, Assign(var, Ref(closure.var), "global", span=closure.op.span))]
+    return var
+
+
+def parameter(name: str, owner: Function) -> Var:
+    var = Var(name, owner)
+    var.defined = 1
+    return var
+
+
+def temporary(owner: Function | None, op: Op) -> Var:
+    var = Var("", owner)
+    var.hint, var.defined, var.op = "result", 1, op
+    return var
+
+
+def body(unit: Unit, multi: Multi, function: Function) -> Block:
+    """Asks for the dispatch value and calls a method."""
+    span = function.span
+    block = Block([], Result(Lit(None)))
+
+    def bind(into: Block, op: Op) -> Ref:
+        op.span = span
+        var = temporary(function, op)
+        into.instrs.append(Let(var, op))
+        return Ref(var)
+
+    def called(var: Var) -> Block:
+        inner = Block([], Result(Lit(None)))
+        inner.exit = Result(bind(inner, Call(Ref(var), [Ref(param) for param in function.params], True, True)))
+        return inner
+
+    key = bind(block, dispatch_call(unit, multi, function))
+    key.var.hint = "kind"
+    chosen = [method for method in multi.methods if not method.is_default]
+    default = next((method for method in multi.methods if method.is_default), None)
+    if default is not None:
+        otherwise = called(default.var)  # type: ignore[arg-type]
+    else:
+        otherwise = Block([], Result(Lit(None)))
+        table = bind(otherwise, Read(multi.var))
+        params = [Ref(param) for param in function.params]
+        otherwise.exit = Result(bind(otherwise, CallRuntime(BY_DEFAULT, [table, Ref(key.var), *params])))
+    if any(method.is_vector for method in chosen):
+        clauses = [Clause(pattern_of(method), None, called(method.var)) for method in chosen]  # type: ignore[arg-type]
+        block.exit = Result(bind(block, Match(key, [*clauses, Clause(Otherwise(), None, otherwise)], False)))
+        return block
+    for method in reversed(chosen):
+        outer = Block([], Result(Lit(None)))
+        test = bind(outer, CallBuiltin("=", [Ref(key.var), literal(method.key)], fixed=True))
+        outer.exit = Result(bind(outer, If(test, called(method.var), otherwise)))  # type: ignore[arg-type]
+        otherwise = outer
+    block.instrs += otherwise.instrs
+    block.exit = otherwise.exit
+    return block
+
+
+def pattern_of(method: Method) -> LiteralPattern | SequencePattern:
+    if method.is_vector:
+        return SequencePattern([LiteralPattern(part) for part in method.key], None)
+    return LiteralPattern(method.key)
+
+
+def dispatch_call(unit: Unit, multi: Multi, function: Function) -> Op:
+    params: list[Expr] = [Ref(param) for param in function.params]
+    dispatch = multi.dispatch
+    if type(dispatch) is Let:
+        return Call(Ref(bind_global(unit, multi.block, dispatch, f"_{multi.var.name}_kind")), params)
+    return CallRuntime(KEYWORD_GET, [*params, dispatch])  # type: ignore[list-item]
+
+
+# Calls
+
+
+def redirect(unit: Unit, multi: Multi, count: int, fast: Var) -> None:
+    """Leads calls, and builtins that call a function argument at once, to the function."""
+    for form in unit.blocks:
+        for block in all_blocks(form):
+            reads = {instr.var for instr in block.instrs if type(instr.op) is Read and instr.op.var is multi.var}
+            for instr in block.instrs:
+                op = instr.op
+                if type(op) is Call and type(op.head) is Ref and len(op.args) == count:
+                    if op.head.var is multi.var or op.head.var in reads:
+                        op.head = Ref(fast)
+                elif type(op) is CallBuiltin and reads:
+                    for index, value in enumerate(op.args):
+                        if type(value) is Ref and value.var in reads and calls_at_once(op, index, count):
+                            op.args[index] = Ref(fast)
+
+
+def is_seen(unit: Unit, multi: Multi) -> bool:
+    """Whether anything but its definition, its methods and the function that chooses among them sees a multimethod."""
+    reads: set[Var | None] = set()
+    others: set[Var] = set()
+    for form in unit.blocks:
+        for block in all_blocks(form):
+            for instr in block.instrs:
+                op = instr.op
+                if type(op) is Read and op.var is multi.var:
+                    reads.add(instr.var)
+                first = op.args[:1] if type(op) is CallRuntime and op.path in (ADD, ADD_KNOWN, BY_DEFAULT) else []
+                others.update(value.var for value in operands(op) if type(value) is Ref and value not in first)
+            others.update(value.var for value in exit_operands(block.exit) if type(value) is Ref)
+    return multi.var in others or bool(reads & others)
+
+
+def calls_at_once(op: CallBuiltin, index: int, count: int) -> bool:
+    """Whether a builtin does nothing with an argument but calling it with so many values."""
+    signature = signature_for(op.name, len(op.args))
+    if signature is None or signature.param(index).mode != "now":
+        return False
+    type_ = signature.param(index).type
+    parts = type_.parts if type(type_) is Union else (type_,)
+    return any(type(part) is FunctionExpr and len(part.params) == count for part in parts)
