@@ -1,6 +1,6 @@
 """The process that forks workers: small, single-threaded, with everything loaded and no secret in it.
 
-It reads one message a worker from its control socket (the worker's end of a pipe, and how to harden it) and answers
+It reads one message a worker from its control socket (the worker's end of a pipe, and its limits) and answers
 with the worker's process id. It never runs what a program says.
 """
 
@@ -13,6 +13,7 @@ import os
 import pkgutil
 import signal
 import socket
+import struct
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -33,6 +34,8 @@ from semac.fingerprint import DEBUGGERS
 from semac.process import deepen
 
 MOST_MESSAGE = 4096
+DESCRIPTOR_SIZE = struct.calcsize("i")
+DESCRIPTOR_SPACE = socket.CMSG_LEN(DESCRIPTOR_SIZE)
 ROUNDS = 1  # of programs before the first worker
 SLACK = 1 << 20  # bytes of the stack that are not reserved: its limit counts what the kernel keeps at its top
 LOADED = (
@@ -145,14 +148,14 @@ def main() -> None:
     gc.freeze()
     control.sendall(json.dumps({"layers": sorted(available)}).encode() + b"\n")
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, MOST_MESSAGE, 1)
+        message, ancillary, _, _ = control.recvmsg(MOST_MESSAGE, DESCRIPTOR_SPACE)
         if not message:
             os._exit(0)
+        descriptor = int.from_bytes(ancillary[0][2][:DESCRIPTOR_SIZE], sys.byteorder)
         child = fork()
         if not child:
-            become_worker(runner, descriptors[0], limits_of(message, taken), available, filter_, denied)
-        for descriptor in descriptors:
-            os.close(descriptor)
+            become_worker(runner, descriptor, limits_of(message, taken), available, filter_, denied)
+        os.close(descriptor)
         control.sendall(child.to_bytes(4, "big"))
 
 
@@ -166,10 +169,12 @@ def forking() -> Callable[[], int]:
 
 
 def limits_of(message: bytes, taken: int) -> tuple[int, int]:
-    """Bytes of memory, 0 for no limit, and seconds of the processor, for a worker as the host asks for it. taken: bytes
-    of address space that this process has; 0 where the system doesn't say."""
-    order = json.loads(message)
-    return (taken + (order["memory_mb"] << 20) if taken else 0), order["cpu_seconds"]
+    """Bytes of memory, 0 for no limit, and seconds of the processor, from a message of megabytes and seconds.
+
+    taken: bytes of address space that this process has; 0 where the system doesn't say.
+    """
+    memory, seconds = message.split()
+    return (taken + (int(memory) << 20) if taken else 0), int(seconds)
 
 
 def become_worker(
@@ -181,7 +186,6 @@ def become_worker(
     denied: int | None,
 ) -> NoReturn:
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         harden(descriptor, *limits, available, filter_, denied)
         worker.serve(runner, PIPE)
     except BaseException:
