@@ -38,7 +38,8 @@ KNOWN = (  # what the C of extensions knows of the runtime (semac/native/c/more.
     ("values.atoms", "Keyword"), ("values.atoms", "Symbol"), ("values.atoms", "Char"), ("values.maps", "MovedDict"),
     ("lib.language.multimethods", "MultiMethod"), ("values.lists", "EMPTY"), ("values.atoms", "CHARS"),
     ("values.atoms", "KEYWORDS"), ("values.lazy_dicts", "take"), ("values.lazy_dicts", "let_go"),
-    ("values.maps", "stored"),
+    ("values.maps", "stored"), ("values.errors", "ThrownMap"), ("conditions.caught", "TYPE"),
+    ("conditions.caught", "VALUE"), ("conditions.caught", "USER"),
 )  # fmt: skip
 
 _shared: Any = None  # what all extensions share

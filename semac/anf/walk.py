@@ -28,6 +28,7 @@ from semac.anf.nodes import (
 from semac.ir.nodes import Function, NamedLet, Var
 
 NO_BLOCKS: list[Block] = []  # most operations have none
+HOLDERS = frozenset((Match, Comprehension))  # whose blocks aren't all fields of their own
 
 
 def operands(op: Op) -> list[Expr]:
@@ -120,9 +121,11 @@ def instructions(block: Block, into_functions: bool = True) -> Iterator[Let]:
         current = stack.pop()
         for instr in current.instrs:
             yield instr
-            stack += blocks(instr.op)
-            if into_functions and type(instr.op) is Closure:
-                stack.append(code_of(instr.op.function))
+            op = instr.op
+            if op.blocks or type(op) in HOLDERS:
+                stack += blocks(op)
+            if type(op) is Closure and into_functions:
+                stack.append(code_of(op.function))
 
 
 def all_blocks(block: Block, into_functions: bool = True) -> Iterator[Block]:
@@ -132,9 +135,11 @@ def all_blocks(block: Block, into_functions: bool = True) -> Iterator[Block]:
         current = stack.pop()
         yield current
         for instr in current.instrs:
-            stack += blocks(instr.op)
-            if into_functions and type(instr.op) is Closure:
-                stack.append(code_of(instr.op.function))
+            op = instr.op
+            if op.blocks or type(op) in HOLDERS:
+                stack += blocks(op)
+            if type(op) is Closure and into_functions:
+                stack.append(code_of(op.function))
 
 
 def code_of(function: Function) -> Block:

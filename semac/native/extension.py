@@ -268,9 +268,10 @@ def function_text(f: FunctionCode, sites: list[tuple[int, int, int, int]]) -> st
     lines.append(f"static const char *const locals_{index}[] = {{{names}NULL}};")
     codes = "".join(f"{variable.code}, " for variable in shown)
     lines.append(f"static const int local_codes_{index}[] = {{{codes}0}};")
+    lines.append(f"static int local_places_{index}[{len(shown) + 1}];")
     lines.append(
         f"static const sema_fn fn_{index} = "
-        f"{{sites_{index}, locals_{index}, local_codes_{index}, codes_{index}, &GLOBALS}};"
+        f"{{sites_{index}, locals_{index}, local_codes_{index}, local_places_{index}, codes_{index}, &GLOBALS}};"
     )
     lines.append(f"#define TRACE() {trace_text(f, shown)}")
     lines.append(f"static {signature(f)} {{")

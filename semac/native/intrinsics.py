@@ -9,7 +9,7 @@ from collections.abc import Callable
 from semac.native.arithmetic import as_float
 from semac.native.expressions import expr, obj, operands, truth
 from semac.native.function import FunctionCode
-from semac.native.values import Value
+from semac.native.values import Value, placed
 
 Intrinsic = Callable[[FunctionCode, ast.Call], "Value | None"]
 LIB = "sema_runtime.lib."
@@ -119,7 +119,10 @@ def given_away(c: str, kinds: tuple[str, ...], otherwise: str, kind: str) -> Int
     def write(f: FunctionCode, node: ast.Call) -> Value | None:
         if len(node.args) != 1:
             return None
-        value = obj(f, node.args[0])
+        source = node.args[0]
+        if isinstance(source, ast.List):  # a tuple is one allocation less
+            source = placed(ast.Tuple(source.elts, source.ctx), source)
+        value = obj(f, source)
         if value.kind in kinds:
             return f.checked("o", c.format(f.take(value)), node, kind)
         f.at(node)
@@ -235,6 +238,9 @@ OF_LISTS: dict[str, Intrinsic] = {
     LISTS + "first": simple("sema_car({0}, {f})"),
     LISTS + "cdr": simple("sema_cdr({0}, {f})"),
     LISTS + "rest": simple("sema_cdr({0}, {f})"),
+    LISTS + "cadr": simple("sema_item_or_nil({0}, 1, {f})"),
+    LISTS + "caddr": simple("sema_item_or_nil({0}, 2, {f})"),
+    LISTS + "cddr": simple("sema_cddr({0}, {f})"),
     LISTS + "nth": simple("sema_nth({0}, {1}, {f})", takes="od"),
     LIB + "collections.mutable.mutable_array_get": simple("sema_nth({0}, {1}, {f})", takes="od"),
     LISTS + "length": simple("sema_length({0}, {f})", "i"),
@@ -310,6 +316,10 @@ OF_FUNCTIONS: dict[str, Intrinsic] = {
     HOFS + "for_each": simple("sema_for_each({0}, {1}, {f})", kind="none"),
     HOFS + "foldl": simple("sema_folded({0}, {1}, {2}, {f})"),
 }
+OF_ERRORS: dict[str, Intrinsic] = {
+    "sema_runtime.conditions.caught.condition_field": simple("sema_condition_field({0}, {1}, {f})"),
+    "sema_runtime.conditions.caught.thrown_field": simple("sema_thrown_field({0}, {1}, {f})"),
+}
 ARITHMETIC = NUMBERS + "arithmetic."
 OF_NUMBERS: dict[str, Intrinsic] = {
     **{ARITHMETIC + name: number(f"sdyn_or_{kind}", "if") for name, kind in (
@@ -335,7 +345,15 @@ OF_NUMBERS: dict[str, Intrinsic] = {
         "zero", "positive", "negative", "even", "odd", "integer", "number",
     )},
 }  # fmt: skip
-INTRINSICS: dict[str, Intrinsic] = {**PYTHON, **OF_LISTS, **OF_MAPS, **OF_TEXTS, **OF_FUNCTIONS, **OF_NUMBERS}
+INTRINSICS: dict[str, Intrinsic] = {
+    **PYTHON,
+    **OF_LISTS,
+    **OF_MAPS,
+    **OF_TEXTS,
+    **OF_FUNCTIONS,
+    **OF_ERRORS,
+    **OF_NUMBERS,
+}
 # Functions that are values, too, of which calls from C have a way of their own.
 OPERATORS = {
     ARITHMETIC + name: f"sema_value_{name}" for name in (

@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     Call = tuple[str, int, int, int]  # Python name of the called function, line, column, number of the outer site
 
 
-def with_places(code: CodeType, places: dict[Position, Place], calls: list[Call]) -> CodeType:
+def with_places(
+    code: CodeType, places: dict[Position, Place], calls: list[Call], texts: dict[str, str] | None = None
+) -> CodeType:
     """The code with constants that hold the places and sites of its calls.
 
-    places: by position. calls: those that stand for sites (conditions/sites.py), the first one is number 1.
+    places: by position. calls: those that stand for sites (conditions/sites.py), the first one is number 1. texts:
+    constants that other code of the module has: copies of a function share them.
     """
     nested = type(code)
-    constants = tuple(with_places(value, places, calls) if type(value) is nested else value for value in code.co_consts)
+    texts = {} if texts is None else texts
+    constants = tuple(
+        with_places(value, places, calls, texts) if type(value) is nested else value for value in code.co_consts
+    )
     positions = {(line, col + 1, end or 0) for line, _, col, end in code.co_positions() if line and col is not None}
     starts: set[Position] = {(line, col) for line, col, end in positions if end < sites_table.MARK}
     if calls:
@@ -38,7 +44,8 @@ def with_places(code: CodeType, places: dict[Position, Place], calls: list[Call]
             entry = places[entry[6:8]]
     entries = [places[start] for start in sorted(starts & places.keys())]
     if entries:
-        constants = (*constants, places_table.encoded(entries))
+        text = places_table.encoded(entries)
+        constants = (*constants, texts.setdefault(text, text))
     shown = code.co_name.removeprefix(PRIVATE)  # debuggers show one function; the qualified name tells copies apart
     return code.replace(co_name=shown, co_consts=constants)
 

@@ -48,6 +48,7 @@ typedef struct {
     const sema_site *sites;
     const char *const *locals; /* names of variables, and 0 */
     const int *local_codes;    /* whose code each belongs to */
+    int *local_places;         /* where each stands in a frame, and 1; 0 where that isn't known yet, -1 for nowhere */
     PyObject **codes;
     PyObject **globals;
 } sema_fn;
@@ -171,6 +172,13 @@ COLD static int sema_breathe(sema_seg *s) {
 
 /* Traces */
 
+COLD static int sema_place_of(PyObject *names, const char *name) {
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(names); at++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, at), name) == 0) return (int)at + 1;
+    }
+    return -1;
+}
+
 COLD static void sema_set_locals(PyFrameObject *frame, PyCodeObject *code, const sema_fn *fn, int which,
                                  PyObject **values, int lasti) {
 #ifdef HAS_FRAMES
@@ -182,11 +190,9 @@ COLD static void sema_set_locals(PyFrameObject *frame, PyCodeObject *code, const
 #endif
     for (int i = 0; values != NULL && fn->locals[i]; i++) {
         if (values[i] == NULL || fn->local_codes[i] != which) continue;
-        for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(names); at++) {
-            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, at), fn->locals[i]) == 0) {
-                Py_XSETREF(frame->f_frame->localsplus[at], Py_NewRef(values[i]));
-                break;
-            }
+        if (fn->local_places[i] == 0) fn->local_places[i] = sema_place_of(names, fn->locals[i]);
+        if (fn->local_places[i] > 0) {
+            Py_XSETREF(frame->f_frame->localsplus[fn->local_places[i] - 1], Py_NewRef(values[i]));
         }
     }
 #endif
@@ -203,11 +209,16 @@ COLD static void sema_trace(const sema_fn *fn, int site, PyObject **values) {
         PyFrameObject *frame = code ? PyFrame_New(PyThreadState_Get(), code, *fn->globals, NULL) : NULL;
         if (frame == NULL) break;
         sema_set_locals(frame, code, fn, at->code, values, at->lasti);
-        PyObject *longer = PyObject_CallFunction((PyObject *)&PyTraceBack_Type, "OOii", trace ? trace : Py_None,
-                                                 (PyObject *)frame, at->lasti, at->line);
-        Py_DECREF(frame);
+        PyTracebackObject *longer = PyObject_GC_New(PyTracebackObject, &PyTraceBack_Type);
+        if (longer != NULL) {
+            longer->tb_next = (PyTracebackObject *)trace;
+            longer->tb_frame = frame;
+            longer->tb_lasti = at->lasti;
+            longer->tb_lineno = at->line;
+            PyObject_GC_Track(longer);
+            trace = (PyObject *)longer;
+        } else Py_DECREF(frame);
         if (longer == NULL) break;
-        Py_XSETREF(trace, longer);
         site = at->up;
     }
     PyErr_Clear();

@@ -1,6 +1,7 @@
 /* Lists, maps, records and calls, as the code of the runtime has them: the same objects, read without a lookup. */
 
 static PyObject *T_List, *T_Map, *T_HashMap, *T_Array, *T_Keyword, *T_Symbol, *T_Char, *T_Moved, *T_Multi;
+static PyObject *T_ThrownMap, *O_TYPE, *O_VALUE, *O_USER; /* of errors that are caught */
 static PyObject *O_EMPTY, *O_CHARS, *O_KEYWORDS, *O_take, *O_let_go, *O_stored;
 
 /* The slots of an object without a dict, which Python lays out in the order of their names. */

@@ -86,3 +86,30 @@ MAYBE PyObject *sema_as_tuple(PyObject *xs, PyObject *f) {
     Py_XDECREF(items);
     return r;
 }
+
+/* What handlers ask of caught errors. */
+
+/* The thrown value of a ThrownMap, borrowed: a dict until somebody asks for a map. */
+FAST PyObject *sema_thrown(PyObject *error) {
+    PyObject *args = IS_A(error, T_ThrownMap) ? ((PyBaseExceptionObject *)error)->args : NULL;
+    return args != NULL && PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
+}
+
+/* `condition_field(error, key)` */
+MAYBE PyObject *sema_condition_field(PyObject *error, PyObject *key, PyObject *f) {
+    PyObject *thrown = sema_thrown(error);
+    if (thrown == NULL || (key != O_TYPE && key != O_VALUE)) return sema_call2(f, error, key);
+    if (key == O_TYPE) return Py_NewRef(O_USER);
+    if (!PyDict_CheckExact(thrown)) return Py_NewRef(thrown);
+    PyObject *m = sema_map_take(T_Map, Py_NewRef(thrown)), *args = m ? PyTuple_Pack(1, m) : NULL;
+    if (args == NULL) Py_CLEAR(m);
+    else Py_SETREF(((PyBaseExceptionObject *)error)->args, args);
+    return m;
+}
+
+/* `thrown_field(error, key)` */
+MAYBE PyObject *sema_thrown_field(PyObject *error, PyObject *key, PyObject *f) {
+    PyObject *thrown = sema_thrown(error);
+    if (thrown == NULL || !PyDict_CheckExact(thrown)) return sema_call2(f, error, key);
+    return sema_found(thrown, key, Py_None);
+}

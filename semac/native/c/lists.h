@@ -139,6 +139,33 @@ FAST PyObject *sema_is_null(PyObject *xs, PyObject *f) {
     return sema_call1(f, xs);
 }
 
+/* (cadr xs), (caddr xs) */
+MAYBE PyObject *sema_item_or_nil(PyObject *xs, Py_ssize_t index, PyObject *f) {
+    if (IS_LIST(xs)) {
+        PyObject *flat = SLOT(xs, LIST_FLAT);
+        if (flat != NULL && (PyTuple_CheckExact(flat) || PyList_CheckExact(flat))) {
+            return Py_NewRef(index < PySequence_Fast_GET_SIZE(flat) ? PySequence_Fast_ITEMS(flat)[index] : Py_None);
+        }
+        for (; index > 0 && SLOT(xs, LIST_NEXT) != Py_None; index--) xs = SLOT(xs, LIST_NEXT);
+        if (index == 0) return Py_NewRef(SLOT(xs, LIST_CAR));
+        if (SLOT(xs, LIST_FLAT) != Py_None) return sema_item_or_nil(xs, index, f);
+        PyObject *rest = sema_link(xs), *r = rest ? sema_item_or_nil(rest, index - 1, f) : NULL;
+        Py_XDECREF(rest);
+        return r;
+    }
+    return sema_call1(f, xs);
+}
+
+MAYBE PyObject *sema_cddr(PyObject *xs, PyObject *f) {
+    if (!IS_LIST(xs)) return sema_call1(f, xs);
+    PyObject *rest = SLOT(xs, LIST_NEXT), *r;
+    rest = rest != Py_None ? Py_NewRef(rest) : sema_link(xs);
+    if (rest == NULL) return NULL;
+    r = SLOT(rest, LIST_NEXT) != Py_None ? Py_NewRef(SLOT(rest, LIST_NEXT)) : sema_link(rest);
+    Py_DECREF(rest);
+    return r;
+}
+
 /* (nth xs i) and what is like it. */
 MAYBE PyObject *sema_nth(PyObject *xs, sdyn index, PyObject *f) {
     if (LIKELY(IS_SHORT(index.x) && index.x >= 0)) {

@@ -368,7 +368,8 @@ static void sema_constants(PyObject *values, PyObject *names, PyObject *builtins
 
 /* What C knows of the runtime, in the order in which `begin` gets it; None for what isn't loaded. */
 static PyObject **const KNOWN[] = {&T_List, &T_Map, &T_HashMap, &T_Array, &T_Keyword, &T_Symbol, &T_Char, &T_Moved,
-                                   &T_Multi, &O_EMPTY, &O_CHARS, &O_KEYWORDS, &O_take, &O_let_go, &O_stored};
+                                   &T_Multi, &O_EMPTY, &O_CHARS, &O_KEYWORDS, &O_take, &O_let_go, &O_stored,
+                                   &T_ThrownMap, &O_TYPE, &O_VALUE, &O_USER};
 #define KNOWN_COUNT ((Py_ssize_t)(sizeof(KNOWN) / sizeof(*KNOWN)))
 
 /* begin(shared or None, globals, constants, names, builtins, objects, known, (failed, breathe, trampolines, missing)) */
