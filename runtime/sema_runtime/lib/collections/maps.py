@@ -129,6 +129,8 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         new.d = d = d.copy()
         d[key] = value
         return new
+    if len(more) == 2 and (kind is Map or kind is HashMap) and len(collection.d) <= SMALL:
+        return _with_two(collection, key, value, *more)
     if value is MISSING:
         if isinstance(key, (List, list)):
             return assoc_entry(collection, seq(key))
@@ -142,6 +144,20 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         if type(other) not in KEYS:
             check_key(other, "assoc")
     return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
+
+
+def _with_two(small: Map, key: Any, value: Any, second: Any, other: Any) -> Map:
+    """A small map with two entries added or changed."""
+    if type(key) not in ATOMIC:
+        key = assoc_key(key)
+    if type(second) not in ATOMIC:
+        second = assoc_key(second)
+    new: Map = _new(type(small))
+    new._order = new._face = None
+    new.d = d = small.d.copy()
+    d[key] = value
+    d[second] = other
+    return new
 
 
 @builtin("dissoc", type="keep map a b|hashmap c d, any, any... -> map a b|hashmap c d", pure=True)
