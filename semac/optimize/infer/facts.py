@@ -181,6 +181,8 @@ class Facts:
             return
         if op.name in PREDICATES:
             holds, exact = PREDICATES[op.name]
+            if op.name == "string?" and self.flow.solver.sealed:  # texts of a class of Python's own come from Python
+                holds = STR
             self.narrow(subject.var, holds if outcome else ~exact)
         has_items = (op.name == "empty?" or subject.type.only(LIST)) and op.name in EMPTINESS and not outcome
         if has_items or (op.name == "pair?" and outcome):  # an empty vector isn't `null?`
