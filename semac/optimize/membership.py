@@ -148,6 +148,8 @@ def tests_of(op: Op) -> list[Block]:
     """The blocks of an operation of whose values only the truth is asked for."""
     if type(op) is anf.While:
         return [op.test]
+    if type(op) is anf.Match:
+        return [clause.guard for clause in op.clauses if clause.guard is not None]
     if type(op) is anf.Comprehension:
         tests = [stage.block for stage in op.stages if stage.how == "if"]
         return [*tests, op.body] if op.kind in ("any", "every") else tests
