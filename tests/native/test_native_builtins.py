@@ -50,9 +50,6 @@ def program() -> str:
         lines.append(f"(define (call-{at} {args}) ({name} {args}))")
     lines.append("(define (parts x) (match x ([a b & more] (list a b more)) ({:name n} n) ([] :none) (_ :other)))")
     lines.append("(define (taken x) (let (([a & more] x)) (list a more)))")
-    lines.append(
-        "(define (counted x) (let loop ((m {}) (i 0)) (if (= i 90) (get m x) (loop (assoc m (mod i 60) i) (+ i 1)))))"
-    )
     ends = "((null? xs) :none) ((nil? (car xs)) :nil) ((= (car xs) 2) xs)"
     lines.append(f"(define (walked x) (let loop ((xs x)) (cond {ends} (else (loop (cdr xs))))))")
     grows = "(loop (assoc m (mod i 60) i) (+ i 1))"
