@@ -36,11 +36,12 @@ Watcher = Callable[[str, Unit], None]  # gets the name of each pass that has run
 class Checks:
     """What a process has everything checked by that it compiles: the box does (semac/box). Each raises to refuse.
 
-    units: called as watchers are. trees: with the Python of a unit, before it becomes code; they may change it.
+    units: with each unit as analysis has made it, in A-normal form. trees: with the Python of a unit, before it becomes
+    code; they may change it.
     """
 
     def __init__(self) -> None:
-        self.units: list[Watcher] = []
+        self.units: list[Callable[[Unit], None]] = []
         self.trees: list[Callable[[ast.Module], None]] = []
 
 
@@ -79,15 +80,14 @@ class CompiledUnit:
                 warnings.simplefilter("ignore", SyntaxWarning)
                 for check in CHECKS.trees:
                     check(self.tree)
-                compiled: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
-                module = with_places(compiled, self.unit.places.table(), self.unit.sites.table())
+                code: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
+            if self.is_input:
+                code = next(constant for constant in code.co_consts if type(constant) is CodeType)
+            return with_places(code, self.unit.places.table(), self.unit.sites.table())
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise
             raise SemaError(TOO_DEEP, SPLIT_IT) from None
-        if not self.is_input:
-            return module
-        return next(constant for constant in module.co_consts if type(constant) is CodeType)
 
     def show_warnings(self) -> None:
         """Writes to stderr what the language accepts although it is a mistake."""
@@ -230,14 +230,16 @@ def generated(unit: Unit, result: bool, shared: SharedNames | None, watch: Watch
             inline_cycles(unit)
         after("tree", unit)
         build(unit)
+        for check in CHECKS.units:
+            check(unit)
         after("build", unit)
-        run_passes(unit, after)
+        run_passes(unit, after if watchers else None)
         return emit_module(unit, result) if shared is None else emit_input(unit, shared)
 
 
 def watchers_asked_for() -> list[Watcher]:
     """What the environment has look at a unit after each pass: a verifier, and what has the program check its types."""
-    watchers: list[Watcher] = [*CHECKS.units]
+    watchers: list[Watcher] = []
     if VERIFY:
         from semac.verify.unit import Verifier
 

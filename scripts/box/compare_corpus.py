@@ -56,6 +56,14 @@ def outside(answer: dict[str, Any]) -> tuple[Any, ...]:
     return answer.get("value"), error and error.partition("\n")[0], answer.get("output") or []
 
 
+def agree(box: dict[str, Any], plain: dict[str, Any]) -> bool:
+    value, error, output = inside(box)
+    others_value, others_error, others_output = outside(plain)
+    if box["reason"] == "type_error" and others_error:  # says more than outside: of which function
+        return others_error in error and output == others_output
+    return (value, error, output) == (others_value, others_error, others_output)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -67,7 +75,7 @@ def main() -> int:
     cases = cases[: options.count]
     ends: Counter[str] = Counter()
     for case, box, plain in zip(cases, answers(IN_BOX, cases), answers([*SEMA, "eval", "--jsonl"], cases), strict=True):
-        same = inside(box) == outside(plain)
+        same = agree(box, plain)
         end = "same" if same else "refused before it ran" if box["reason"] in STATIC else "different"
         ends[end] += 1
         if end == "different":

@@ -53,18 +53,22 @@ def run(*command: str, folder: str | None = None) -> Time:
 
 
 def prompt(rounds: int) -> None:
-    show("sema to its prompt, in a terminal", [to_prompt() for _ in range(rounds)])
+    show("sema to its prompt, in a terminal", [shown_by_sema(b"sema>") for _ in range(rounds)])
+    show("the same, until what is typed is shown", [shown_by_sema(b"typed", b"typed") for _ in range(rounds)])
 
 
-def to_prompt() -> Time:
-    """From the start of `sema` until a terminal shows its prompt."""
+def shown_by_sema(wanted: bytes, keys: bytes = b"") -> Time:
+    """From the start of `sema` until a terminal shows a text. keys: typed when the prompt is there."""
     start = time.perf_counter()
     process, terminal = pty.fork()
     if not process:
         os.execv(SEMA, [SEMA])
     shown = b""
-    while b"sema>" not in shown:
+    while wanted not in shown:
         shown += os.read(terminal, 1024)
+        if keys and b"sema>" in shown:
+            os.write(terminal, keys)
+            keys = b""
     wall = time.perf_counter() - start
     facts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     os.kill(process, 9)

@@ -25,12 +25,14 @@ class LiteralPattern(Pattern):
 
 
 class SequencePattern(Pattern):
-    """fits: whether the value surely is a sequence of this length, or nil with `or_nil` (set by inference)."""
+    """fits: whether the value surely is a sequence of this length, or nil with `or_nil` (set by inference). kinds: the
+    tags of what the value can be; 0 where that isn't known."""
 
     parts: list[Pattern]
     rest: Pattern | None
     fits: bool = False
     or_nil: bool = False
+    kinds: int = 0
 
 
 class MapPattern(Pattern):

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 NODES = frozenset((
     "Module", "FunctionDef", "ClassDef", "Return", "Assign", "AugAssign", "For", "While", "If", "Raise", "Try", "Expr",
@@ -25,6 +26,13 @@ NODES = frozenset((
     "BitAnd", "FloorDiv", "Invert", "Not", "UAdd", "USub", "Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In",
     "NotIn",
 ))  # fmt: skip
+KINDS = frozenset(getattr(ast, name) for name in NODES if hasattr(ast, name))
+WITHOUT_NODES = frozenset((  # fields: Python takes nothing but names and numbers there
+    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "type_comment",
+))  # fmt: skip
+FIELDS = {  # by class, the fields that may hold nodes; of other classes any may
+    kind: tuple(field for field in kind._fields if field not in WITHOUT_NODES) for kind in KINDS
+} | {ast.Constant: (), ast.Global: (), ast.Nonlocal: ()}
 PACKAGES = (
     "sema_runtime.lib.collections.", "sema_runtime.lib.numbers.", "sema_runtime.lib.text.", "sema_runtime.lib.data.csv",
     "sema_runtime.lib.data.json", "sema_runtime.lib.data.toml", "sema_runtime.lib.language.predicates",
@@ -82,6 +90,7 @@ BUILTIN_NAMES = frozenset((
     "RecursionError", "ZeroDivisionError", "OverflowError", "ValueError", "AttributeError", "callable", "slice",
     "frozenset",
 ))  # fmt: skip
+CONSTANTS = (str, int, float, bytes, type(None), type(...))
 CONSTRUCTOR = ("sema_runtime.values.records", "constructor")
 TAKEN = re.compile("__builtins__|__sema_[a-z_]*[a-z]__|__Box_[a-z]*[a-z]")
 PREDEFINED = frozenset(dir(builtins))
@@ -99,9 +108,10 @@ def nodes_of(tree: ast.AST) -> list[ast.AST]:
     """All nodes of a tree, the tree itself first."""
     nodes = [tree]
     for node in nodes:  # which grows meanwhile
-        for field in node._fields:
+        kind = type(node)
+        for field in FIELDS.get(kind, kind._fields):
             value = getattr(node, field, None)
-            if isinstance(value, list):
+            if type(value) is list:
                 nodes += [part for part in value if isinstance(part, ast.AST)]
             elif isinstance(value, ast.AST):
                 nodes.append(value)
@@ -117,31 +127,45 @@ def check_tree(
     each with module and attribute. atoms: those that it binds to keywords, symbols and characters."""
     for module, name in imports.values():
         check_imported(module, [name])
-    own = defined(nodes) | imports.keys()
-    fields = slots(nodes)
-    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    by_kind: dict[type, list[Any]] = {}
     for node in nodes:
-        kind = type(node).__name__
-        if kind not in NODES:
-            raise Unsafe(f"a node {kind}")
-        if isinstance(node, ast.ImportFrom):
-            check_import(node)
-        elif isinstance(node, ast.Attribute):
-            check_attribute(node.attr, fields)
-            if node.attr in METHODS and node.attr not in fields:
-                check_method(node, id(node) in called)
-        elif isinstance(node, ast.Name):
-            if node.id not in imports and node.id not in atoms:
-                check_name(node.id, own)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            check_decorators(node.decorator_list, imports)
-            check_identifier(node.name)
-        elif isinstance(node, ast.arg | ast.keyword):
-            check_identifier(node.arg or "")
-        elif isinstance(node, ast.Constant) and not isinstance(
-            node.value, str | int | float | bytes | type(None) | type(...)
-        ):
+        by_kind.setdefault(type(node), []).append(node)
+    for kind in by_kind:
+        if kind not in KINDS:
+            raise Unsafe(f"a node {kind.__name__}")
+    for node in by_kind.get(ast.ImportFrom, ()):
+        check_import(node)
+    check_names(by_kind, imports, atoms)
+    check_attributes(by_kind)
+    for node in (*by_kind.get(ast.FunctionDef, ()), *by_kind.get(ast.ClassDef, ())):
+        check_decorators(node.decorator_list, imports)
+        check_identifier(node.name)
+    for node in (*by_kind.get(ast.arg, ()), *by_kind.get(ast.keyword, ())):
+        check_identifier(node.arg or "")
+    for node in by_kind.get(ast.Constant, ()):
+        if not isinstance(node.value, CONSTANTS):
             raise Unsafe(f"a constant of type {type(node.value).__name__}")
+
+
+def check_names(
+    by_kind: Mapping[type, list[Any]], imports: Mapping[str, tuple[str, str]], atoms: AbstractSet[str]
+) -> None:
+    own = defined(by_kind)
+    for name in {node.id for node in by_kind.get(ast.Name, ())}:
+        if name not in imports and name not in atoms:
+            check_name(name, own)
+
+
+def check_attributes(by_kind: Mapping[type, list[Any]]) -> None:
+    attributes = by_kind.get(ast.Attribute)
+    if not attributes:
+        return
+    fields = slots(by_kind)
+    called = {id(node.func) for node in by_kind.get(ast.Call, ())}
+    for node in attributes:
+        check_attribute(node.attr, fields)
+        if node.attr in METHODS and node.attr not in fields:
+            check_method(node, id(node) in called)
 
 
 def check_decorators(decorators: list[ast.expr], imports: Mapping[str, tuple[str, str]]) -> None:
@@ -151,33 +175,26 @@ def check_decorators(decorators: list[ast.expr], imports: Mapping[str, tuple[str
             raise Unsafe("a decorator")
 
 
-def defined(nodes: list[ast.AST]) -> frozenset[str]:
-    """The names that the module itself binds."""
-    names: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.alias):
-            names.add(node.asname or node.name)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
+def defined(by_kind: Mapping[type, list[Any]]) -> set[str]:
+    """The names that the module itself binds. by_kind: its nodes, by their classes."""
+    names = {node.id for node in by_kind.get(ast.Name, ()) if type(node.ctx) is not ast.Load}
+    names.update(node.name for kind in (ast.FunctionDef, ast.ClassDef) for node in by_kind.get(kind, ()))
+    names.update(node.arg for node in by_kind.get(ast.arg, ()))
+    names.update(node.asname or node.name for node in by_kind.get(ast.alias, ()))
+    names.update(node.name for node in by_kind.get(ast.ExceptHandler, ()) if node.name)
+    for kind in (ast.Global, ast.Nonlocal):
+        for node in by_kind.get(kind, ()):
             names.update(node.names)
-    return frozenset(names)
+    return names
 
 
-def slots(nodes: list[ast.AST]) -> frozenset[str]:
+def slots(by_kind: Mapping[type, list[Any]]) -> frozenset[str]:
     """The fields of the classes that the module defines."""
     fields: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.ClassDef):
-            for part in nodes_of(node):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.isidentifier():
-                    fields.add(part.value)
+    for node in by_kind.get(ast.ClassDef, ()):
+        for part in nodes_of(node):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.isidentifier():
+                fields.add(part.value)
     return frozenset(fields)
 
 
@@ -215,7 +232,7 @@ def check_method(node: ast.Attribute, is_called: bool) -> None:
         raise Unsafe("a join of a value")
 
 
-def check_name(name: str, own: frozenset[str]) -> None:
+def check_name(name: str, own: AbstractSet[str]) -> None:
     check_identifier(name)
     if name not in own and name not in BUILTIN_NAMES and name not in HARMLESS and name in PREDEFINED:
         raise Unsafe(f"a name {name}")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from contextlib import suppress
 from typing import Any
 
-from sema_runtime.box.hardening import system_library
+with suppress(ImportError):  # Windows, whose processes can't run programs
+    import resource
+
+from sema_runtime.box.libc import system_library
 from semac.session import Session
 
 HISTORY = ("*1", "*2", "*3")
@@ -33,12 +37,18 @@ def memory_in_use() -> int:
     return sys.getallocatedblocks() * BLOCK + int(facts.uordblks) + int(facts.hblkhd)
 
 
+def most_resident() -> int:
+    """The most memory that this process has had at a time, in KB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 class Keeping:
     """Of one session."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.before: int | None = None  # memory in use before the first program
+        self.before = memory_in_use()  # without inputs and definitions
+        self.resident: int | None = None  # when the first program came
         self.recent: list[Any] = [None] * len(HISTORY)
         self.bind()
 
@@ -51,14 +61,20 @@ class Keeping:
         self.recent = [value, *self.recent[:-1]]
         self.bind()
 
+    def starts(self) -> None:
+        """Notes what the process takes before its first program."""
+        if self.resident is None:
+            self.resident = most_resident()
+
     def granted(self, before: int) -> None:
         """Counts what inputs took as there before. before: memory in use without them."""
-        taken = memory_in_use()
-        self.before = taken if self.before is None else self.before + taken - before
+        self.before += memory_in_use() - before
 
     def exceeds(self, most_mb: int) -> bool:
         """Whether the session's definitions take more."""
-        if self.before is None or memory_in_use() - self.before <= most_mb << 20:
+        if self.resident is not None and most_resident() - self.resident < most_mb << 10:
+            return False  # all that was done together took less; asking for more costs as much as a small program
+        if memory_in_use() - self.before <= most_mb << 20:
             return False
         gc.collect()
         return memory_in_use() - self.before > most_mb << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sema_runtime.conditions.describe import describe
+from sema_runtime.conditions.describe import condition_of, describe
 from sema_runtime.values.digits import MOST_DIGITS
 from sema_runtime.values.errors import (
     ArityError,
@@ -17,6 +17,8 @@ from sema_runtime.values.errors import (
     UnboundError,
 )
 from semac.box.admission import Refused
+from semac.box.type_errors import with_function
+from semac.pipeline import TOO_DEEP
 
 MOST_TEXT = 2_000  # characters of a message
 TOO_MANY_DIGITS = re.compile(r"(ValueError: )?Exceeds the limit \(\d+ digits\) for integer string conversion.*")
@@ -32,13 +34,17 @@ def verdict(error: BaseException, is_running: bool) -> dict[str, Any]:
         return entry(error.reason, error.message, error.hint, line, column)
     shown = describe(error)
     message = TOO_MANY_DIGITS.sub(UNWRITABLE, shown.message)
+    why = reason(error, is_running)
+    condition = condition_of(error) if why == "type_error" else None
+    if isinstance(condition, SemaTypeError):
+        message = with_function(message, error, condition, shown.frames)
     line, column = shown.place or (None, None)
     if line is None and shown.frames:
         line, column = shown.frames[0].line or None, shown.frames[0].col or None
     hint = shown.hint
     if isinstance(error, ReaderError) and TOO_NESTED in message:
         hint = f"{hint}; the host can raise nesting"
-    return entry(reason(error, is_running), message, hint, line, column)
+    return entry(why, message, hint, line, column)
 
 
 def entry(reason: str, message: str, hint: str | None, line: int | None, column: int | None) -> dict[str, Any]:
@@ -68,14 +74,12 @@ def reason(error: BaseException, is_running: bool) -> str:
         return "arithmetic_error"
     if isinstance(error, Thrown):
         return "runtime_error"
-    from sema_runtime.conditions.describe import condition_of
-
     condition = condition_of(error)
     if isinstance(condition, UnboundError):
         return "unbound_var"
     if isinstance(condition, ArityError):
         return "arity_error" if is_running else "invalid_arity"
-    if not is_running:
+    if not is_running or condition.message == TOO_DEEP:  # which Python's compiler says last
         return "invalid_form"
     if condition.kind in ("tool-error", "validation-error"):
         return condition.kind.replace("-", "_")

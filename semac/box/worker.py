@@ -24,9 +24,10 @@ from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree, nodes_of
 from semac.box.discovery import Discovery
-from semac.box.guards import apply_limits
+from semac.box.guards import apply_limits, product
 from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
+from semac.box.products import CHECK, bound_products
 from semac.box.profile import advice
 from semac.box.tasks import Asked, Tasks
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
@@ -37,6 +38,7 @@ FILE = "<program>"
 ATOMS = (Keyword, Symbol, Char)
 CATCHABLE = "__Box_catchable"  # which no name of a program becomes
 MOST_WARNINGS = 5
+AHEAD = 1 << 12  # bytes that are read at once of what may come
 TOLD_AT_ONCE = 20  # entries of output, the further ones at most
 TOLD_EVERY = 0.05  # seconds
 LEFT_OUT = frozenset({"steps"})  # passes: tasks of the box are counted where they begin
@@ -65,6 +67,7 @@ class Pipe:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
+        self.unread = b""
 
     def read(self) -> dict[str, Any] | None:
         """The next message; None at the end."""
@@ -75,19 +78,29 @@ class Pipe:
         return None if body is None else json.loads(body)  # our host wrote it
 
     def _bytes(self, count: int) -> bytes | None:
-        parts = []
-        while count:
-            part = os.read(self.descriptor, min(count, 1 << 20))
+        """The next bytes. What comes with them is kept: a short message is read at once, its length and all."""
+        parts, left = [self.unread], count - len(self.unread)
+        while left > 0:
+            part = os.read(self.descriptor, min(max(left, AHEAD), 1 << 20))
             if not part:
                 return None
             parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
+            left -= len(part)
+        collected = b"".join(parts)
+        self.unread = collected[count:]
+        return collected[:count]
 
     def write(self, message: dict[str, Any]) -> None:
         frame = memoryview(to_frame(message))
         while frame:
             frame = frame[os.write(self.descriptor, frame) :]
+
+
+class Nowhere(io.TextIOBase):
+    """The standard streams of a process that has none."""
+
+    def write(self, text: str) -> int:
+        return len(text)
 
 
 class Prints(list[str]):
@@ -212,15 +225,17 @@ class Runner:
         return self.session.globals.get(self.session.shared.global_name(name), ABSENT)
 
     def grant(self, request: dict[str, Any]) -> None:
-        before = memory_in_use()
-        for name, value in request["data"].items():
-            self.session.bind(f"data/{name}", decoded(value))
+        self.keeping.starts()
+        if request["data"]:
+            before = memory_in_use()
+            for name, value in request["data"].items():
+                self.session.bind(f"data/{name}", decoded(value))
+            self.keeping.granted(before)
         for name in request["tools"]:
             self.session.bind(f"tool/{name}", self.tool(name))
         self.tools.update(request["tools"])
         self.inputs = frozenset(f"data/{name}" for name in request["inputs"])
         self.granted = frozenset(self.session.names)
-        self.keeping.granted(before)
 
     def evaluate(self, source: str, limits: dict[str, int]) -> Any:
         size = len(source.encode("utf-8", "surrogatepass"))
@@ -361,6 +376,8 @@ OUT_OF_MEMORY = to_frame(
         "duration_ms": 0.0,
     }
 )  # fmt: skip
+READY = to_frame({"ready": True})
+NOWHERE = Nowhere()
 _pipe = Pipe(-1)
 
 
@@ -381,7 +398,7 @@ def catchable() -> Any:
 def ask_first(nodes: list[ast.AST]) -> None:
     """Has each handler of a program ask `catchable` first."""
     for node in nodes:
-        if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name) and node.type.id == "Exception":
+        if type(node) is ast.ExceptHandler and isinstance(node.type, ast.Name) and node.type.id == "Exception":
             node.type = ast.copy_location(ast.Call(ast.Name(CATCHABLE, ast.Load()), [], []), node.type)
             ast.fix_missing_locations(node.type)
 
@@ -391,12 +408,11 @@ def guard_compiler(runner: Runner) -> None:
     imports: dict[str, tuple[str, str]] = {}  # by their names in the session
     atoms: set[str] = set()  # names in the session of keywords, symbols and characters
 
-    def check_unit(name: str, unit: Unit) -> None:
-        if name == "build":
-            runner.warnings += warned(unit.warnings)
-            admit(unit, runner.granted, runner.inputs)
-            runner.is_admitted = True
-            unit.left_out |= LEFT_OUT
+    def check_unit(unit: Unit) -> None:
+        runner.warnings += warned(unit.warnings)
+        admit(unit, runner.granted, runner.inputs)
+        runner.is_admitted = True
+        unit.left_out |= LEFT_OUT
 
     def check_code(tree: ast.Module) -> None:
         imports.update(runner.session.shared.imports)
@@ -404,23 +420,18 @@ def guard_compiler(runner: Runner) -> None:
         nodes = nodes_of(tree)
         check_tree(nodes, imports, atoms)
         ask_first(nodes)
+        bound_products(nodes, imports)
 
     pipeline.CHECKS.units.append(check_unit)
     pipeline.CHECKS.trees.append(check_code)
-
-
-class Nowhere(io.TextIOBase):
-    """The standard streams of a process that has none."""
-
-    def write(self, text: str) -> int:
-        return len(text)
 
 
 def prepared() -> Runner:
     """The runner of this process, whose compiler checks what it makes."""
     runner = Runner(_pipe)
     guard_compiler(runner)
-    setattr(builtins, CATCHABLE, catchable)  # there, since handlers of macros look it up, too
+    for name, function in ((CATCHABLE, catchable), (CHECK, product)):
+        setattr(builtins, name, function)  # there, since macros look them up, too
     return runner
 
 
@@ -428,8 +439,8 @@ def serve(runner: Runner, descriptor: int) -> NoReturn:
     """Answers requests until the pipe closes."""
     _pipe.descriptor = descriptor
     sys.stdin = None
-    sys.stdout = sys.stderr = Nowhere()
-    _pipe.write({"ready": True})
+    sys.stdout = sys.stderr = NOWHERE
+    os.write(descriptor, READY)
     while (request := _pipe.read()) is not None:
         answer = runner.run(request)
         try:

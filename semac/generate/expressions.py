@@ -54,7 +54,7 @@ from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function
 from semac.optimize.keys import is_stored_key
-from semac.types.lattice import FLAT
+from semac.types.lattice import FLAT, FLOAT
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:
@@ -162,7 +162,12 @@ def python(c: Context, op: Python) -> ast.expr:
     if op.kind == "List":
         return call(c.runtime(LISTS + "List", loc), [ast.List(args, ast.Load(), **loc)] if args else [], loc)
     texts = same_text(op, args, loc) if op.kind == "is" and len(args) == 2 else None
-    return operation(c, op.kind, args, loc) if texts is None else texts
+    if texts is not None:
+        return texts
+    printed = operation(c, op.kind, args, loc)
+    if op.kind == "mul" and any(arg.type.only(FLOAT) for arg in op.args):
+        printed.is_float = True  # type: ignore[attr-defined]  # the box bounds products of ints (semac/box/products.py)
+    return printed
 
 
 TAKE_ITEMS = frozenset(("spliced", "to_tuple", "join", "sum_of", "max_of", "min_of"))  # what reads all items of a list

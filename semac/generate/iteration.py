@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from semac.anf.nodes import (
@@ -289,10 +290,18 @@ def spread(c: Context, value: Expr) -> ast.expr:
     if type(value) is Comprehension:
         value.bare = True  # nobody else sees the list
     printed = c.expr(value)
-    return printed if value.type.only(SEQUENCE) else call(c.runtime(HOFS + "spread", c.current), [printed], c.current)
+    if not value.type.only(SEQUENCE):
+        return call(c.runtime(HOFS + "spread", c.current), [printed], c.current)
+    if type(value) is Python and value.kind == "List" and isinstance(printed, ast.Call) and printed.args:
+        return printed.args[0]  # a list that is written out
+    if value.type.only(FLAT) and is_list_object(value) and not c.module.unit.is_text:
+        return attribute(printed, "flat", c.current)
+    return printed
 
 
 # The same as statements
+
+Whole = Callable[[ast.expr], None]
 
 
 def collect(c: Context, op: Comprehension, dest: Dest) -> None:
@@ -303,16 +312,19 @@ def collect(c: Context, op: Comprehension, dest: Dest) -> None:
     COLLECTORS[op.kind](c, op, dest, c.loc(op))
 
 
-def loop_over(c: Context, op: Comprehension, over: ast.expr, loc: Loc, inside: Callable[[], None]) -> ast.For:
-    """The loop over the items: the stages, then what inside() prints."""
+def loop_over(
+    c: Context, op: Comprehension, over: ast.expr, loc: Loc, inside: Callable[[], None], whole: Whole | None = None
+) -> ast.For:
+    """The loop over the items: the stages, then what inside() prints. whole: prints what happens to all that the last
+    stage gives at once."""
     bound = target(c, op.target, loc)
     c.loops.append(None)
-    body = c.in_block(lambda: staged(c, op.stages, loc, inside))[1]
+    body = c.in_block(lambda: staged(c, op.stages, loc, inside, whole))[1]
     c.loops.pop()
     return ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc)
 
 
-def staged(c: Context, stages: list[Stage], loc: Loc, inside: Callable[[], None]) -> None:
+def staged(c: Context, stages: list[Stage], loc: Loc, inside: Callable[[], None], whole: Whole | None = None) -> None:
     """Statements of stages, what inside() prints where an item gets through them."""
     if not stages:
         inside()
@@ -321,13 +333,16 @@ def staged(c: Context, stages: list[Stage], loc: Loc, inside: Callable[[], None]
     c.instructions(stage.block)
     if stage.how == "if":
         test = c.test(value_of(stage.block))
-        body = c.in_block(lambda: staged(c, more, loc, inside))[1]
+        body = c.in_block(lambda: staged(c, more, loc, inside, whole))[1]
         c.append(ast.If(test, body or [ast.Pass(**loc)], [], **loc))
         return
     assert stage.var is not None
     over = spread(c, value_of(stage.block))
+    if whole is not None and not more:
+        whole(over)
+        return
     bound = ast.Name(c.bind(stage.var), ast.Store(), **loc)
-    body = c.in_block(lambda: staged(c, more, loc, inside))[1]
+    body = c.in_block(lambda: staged(c, more, loc, inside, whole))[1]
     c.append(ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc))
 
 
@@ -342,13 +357,26 @@ def collect_list(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
     is_direct = op.bare and dest.kind == "assign" and not dest.after
     made = name(dest.target if is_direct else c.names.temporary("items"), loc)
     c.append(assign(made.id, ast.List([], ast.Load(), **loc), loc))
-    c.append(loop_over(c, op, over, loc, lambda: append(c, made, c.expr(value(c, op)), loc)))
+    whole = partial(extend, c, made.id) if keeps_all(op) else None
+    c.append(loop_over(c, op, over, loc, lambda: append(c, made, c.expr(value(c, op)), loc), whole))
     if not is_direct:
         c.finish(call(c.runtime(LIST_CLASS, loc), [made], loc), dest, loc)
 
 
 def append(c: Context, made: ast.expr, item: ast.expr, loc: Loc) -> None:
     c.append(ast.Expr(call(attribute(made, "append", loc), [item], loc), **loc))
+
+
+def keeps_all(op: Comprehension) -> bool:
+    """Whether a list has just the items that its last stage gives."""
+    last = op.stages[-1].var if op.stages else None
+    kept = value_of(op.body)
+    return last is not None and not op.body.instrs and type(kept) is Ref and kept.var is last
+
+
+def extend(c: Context, made: str, items: ast.expr) -> None:
+    """`items += part`."""
+    c.append(ast.AugAssign(ast.Name(made, ast.Store(), **c.current), ast.Add(), items, **c.current))
 
 
 def collect_any(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:

@@ -57,4 +57,5 @@ class Unit:
 
 def left_out(unit: Unit) -> frozenset[str]:
     """The passes that aren't run for a unit, by its own wish or that of the environment (`SEMA_SKIP`)."""
-    return unit.left_out.union(os.environ.get("SEMA_SKIP", "").split(","))
+    asked = os.environ.get("SEMA_SKIP")
+    return unit.left_out.union(filter(None, asked.split(","))) if asked else unit.left_out

@@ -184,7 +184,7 @@ def test_later_programs_may_call_functions_with_anything(pool: Pool) -> None:
         session.run("(define (down n) (or (= n 0) (down (- n 1)))) (list (total 3) (down 10))")
         for _ in range(2):  # the second time in a process that ran the programs again
             assert session.run("(total 2.5)").value == 3
-            assert session.run("(down 'a)").message == "expected number, got symbol and int"
+            assert session.run("(down 'a)").message == "- expected number, got symbol and int, in down"
 
 
 def test_what_a_session_keeps_is_bounded(pool: Pool) -> None:
@@ -351,3 +351,35 @@ def test_every_reason_of_programs_has_an_example() -> None:
     section = DOC.partition("## Reasons")[2].partition("An example of each")[0]
     listed = {name for row in re.findall(r"^\| (`.+?) \|", section, re.M) for name in re.findall(r"`(\w+)`", row)}
     assert listed - {example[3] for example in EXAMPLES} == {"worker_died", "internal_error", "invalid_request"}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ('(define (total x) (* 2 x)) (total "x")', "* expected number, got int and string, in total"),
+        ("(define (f x) (+ x nil)) (f 1)", "+ expected number or string, got int and nil, in f"),
+        ("(define (g x) (car x)) (map g (list 1 2))", "car expected list or vector, got int, in g"),
+        ('(define (outer y) (let ((inner (fn (z) (- z "a")))) (inner y))) (outer 3)',
+         "- expected number, got int and string, in outer"),
+        ("(define (r n) (if (= n 0) (string-length 1) (+ 1 (r (- n 1))))) (r 3)",
+         "string-length expected string, got int, in r"),
+        ("(define (avg xs) (/ (foldl + 0 xs) (count xs))) (avg (list 1 nil))",
+         "+ argument 2 expected number, got nil, in avg"),
+        ("(define (h m) (:k m)) (h 5)", "expected map or hashmap, got int, in h"),
+        ("(car 5)", "car expected list or vector, got int"),
+        ("(get 5 :a)", "get argument 1 expected map or hashmap, got int"),
+        ("(nth 5 1)", "nth expected list or vector, got int"),
+        ('(sort (list 1 "a"))', "sort expected int, got string"),
+        ('(substring "abc" "x" 2)', "substring argument 2 expected int, got string"),
+        ('(define (cut s) (string/split s ",")) (cut 5)', "string/split argument 1 expected string, got int, in cut"),
+    ],
+)  # fmt: skip
+def test_a_type_error_says_whose_value_it_was(pool: Pool, source: str, message: str) -> None:
+    outcome = pool.run(source)
+    assert (outcome.reason, outcome.message) == ("type_error", message)
+
+
+def test_long_names_are_cut(pool: Pool) -> None:
+    name = "n" * 5_000
+    message = pool.run(f"(define ({name} x) (car x)) ({name} 1)").message
+    assert message == f"car expected list or vector, got int, in {'n' * 80}"

@@ -36,7 +36,10 @@ def agrees(case: dict[str, Any], outcome: Outcome) -> bool:
     if outcome.reason in REFUSED:  # before it ran: the reference fails later, or catches it
         return case["error"] is not None or "undefined" in case["src"]
     if case["error"] is not None:
-        return outcome.status == "error" and (outcome.message or "").partition("\n")[0] == case["error"]
+        message = (outcome.message or "").partition("\n")[0]
+        if outcome.reason == "type_error":  # says more than outside: of which function
+            return case["error"] in message
+        return outcome.status == "error" and message == case["error"]
     printed = [line for text in outcome.prints for line in text.split("\n")]
     return outcome.status == "value" and outcome.text == case["value"] and printed == (case["output"] or [])
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 
 SEMA = Path(sys.executable).with_name("sema")
@@ -75,7 +76,29 @@ def test_bash(tmp_path: Path) -> None:
     assert sorted(completed_by_bash("sema run ", tmp_path)) == ["a file.sema", "other.txt"]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.skipif(shutil.which("elvish") is None, reason="needs elvish")
+def test_elvish(tmp_path: Path) -> None:
+    folder = tmp_path / ".config" / "elvish"
+    (folder / "lib").mkdir(parents=True)
+    script = subprocess.run([SEMA, "completions", "elvish"], capture_output=True, text=True, timeout=60).stdout
+    (folder / "lib" / "sema.elv").write_text(script)
+    (folder / "rc.elv").write_text("use sema\nset edit:prompt = { put 'ready> ' }\nset edit:rprompt = { put '' }\n")
+    environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{SEMA.parent}:{os.environ['PATH']}", "TERM": "xterm"}
+    shell = pexpect.spawn("elvish", env=environment, cwd=str(tmp_path), encoding="utf-8", timeout=60)
+    shell.expect("ready> ")
+    shell.send("sema notebook conv\t")
+    shell.expect("ert")  # the only candidate is written at once
+    shell.close(force=True)
+
+
+def test_powershell_has_no_place_to_install_to() -> None:
+    printed = subprocess.run([SEMA, "completions", "powershell"], capture_output=True, text=True).stdout
+    assert "Register-ArgumentCompleter -Native -CommandName sema" in printed
+    done = subprocess.run([SEMA, "completions", "powershell", "--install"], capture_output=True, text=True)
+    assert done.returncode == 1 and "$PROFILE" in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "elvish"])
 def test_install(shell: str, tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run([SEMA, "completions", shell, "--install"], env=environment, capture_output=True, text=True)
@@ -84,7 +107,7 @@ def test_install(shell: str, tmp_path: Path) -> None:
     assert str(installed) in done.stdout
     printed = subprocess.run([SEMA, "completions", shell], capture_output=True, text=True).stdout
     assert installed.read_text() == printed
-    if shutil.which(shell) is not None:
+    if shell != "elvish" and shutil.which(shell) is not None:
         subprocess.run([shell, "-n", installed], check=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -11,7 +12,11 @@ from typing import Any
 import pytest
 from corpus import SAMPLE
 
+from sema_runtime.values.errors import SemaError
+from semac.optimize import passes
 from semac.optimize.passes import PASSES
+from semac.pipeline import compile_source
+from semac.session import Session
 
 
 def answers(**environment: str) -> list[dict[str, Any]]:
@@ -43,3 +48,23 @@ def test_a_pass_can_be_left_out(name: str, expected: list[dict[str, Any]]) -> No
 
 def test_values_are_of_their_inferred_types(expected: list[dict[str, Any]]) -> None:
     assert answers(SEMA_ASSERT_TYPES="1") == expected
+
+
+def emitted() -> list[str]:
+    """The Python of programs of the sample, as programs and as inputs of a session."""
+    texts = []
+    for line in SAMPLE.read_text("utf-8").splitlines()[::2]:
+        source = json.loads(line)["src"]
+        for mode in ("module", "program"):
+            try:
+                texts.append(ast.dump(compile_source(source, "<test>", mode).tree))
+                texts.append(ast.dump(Session().compile(source, "<test>", mode).tree))
+            except SemaError as error:
+                texts.append(str(error))
+    return texts
+
+
+def test_passes_that_a_small_unit_leaves_out_would_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = emitted()
+    monkeypatch.setattr(passes, "SMALL", -1)
+    assert emitted() == chosen

@@ -10,22 +10,28 @@ import ctypes
 import os
 import time
 from contextlib import suppress
-from functools import cache
+
+from sema_runtime.box.libc import system_library
 
 PIPE = 2  # the descriptor that is left: native libraries write their last words there
 NOBODY = 65534
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 SIGKILL = 9
 
+_end = 0  # the limit of this process, in seconds of the processor
 
-def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes) -> None:
-    """memory: bytes of address space, 0 for no limit. layers: of probe.LAYERS, those to apply.
+
+def harden(
+    pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], filter_: bytes, denied: int | None = None
+) -> None:
+    """memory: bytes of address space, 0 for no limit. layers: of probe.LAYERS, those to apply. denied: the descriptor
+    of landlock's ruleset, where there is one already.
 
     Raises OSError without them.
     """
     import resource  # noqa: F401  not every system has it, and the user that this process becomes may not read it
 
-    keep_only(pipe)
+    keep_only(pipe, denied)
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -47,7 +53,7 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
     if "landlock" in layers:
         from sema_runtime.box import landlock
 
-        landlock.restrict()
+        landlock.restrict(denied)
     limit("NOFILE", PIPE + 1)
     if "seccomp" in layers:
         from sema_runtime.box import seccomp
@@ -57,28 +63,26 @@ def harden(pipe: int, memory: int, cpu_seconds: int, layers: frozenset[str], fil
 
 def allow_processor_seconds(seconds: int) -> None:
     """Ends this process by a signal once it has used that much more of the processor."""
+    global _end
+    end = int(time.process_time()) + 1 + seconds
+    if end == _end:
+        return
     import resource
 
-    used = int(time.process_time()) + 1
     with suppress(OSError, ValueError):  # a C library that asks the kernel otherwise than the filter allows
-        resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        _end = end
 
 
-@cache
-def system_library() -> ctypes.CDLL:
-    """The C library, with what Linux has of it looked up."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for name in ("prctl", "syscall", "mallinfo2"):
-        getattr(libc, name, None)
-    return libc
-
-
-def keep_only(pipe: int) -> None:
-    """Closes all descriptors but one, which becomes PIPE. What writes to the others gets an error."""
+def keep_only(pipe: int, other: int | None = None) -> None:
+    """Closes all descriptors but one, which becomes PIPE, and another one above that. What writes to those that were
+    closed gets an error."""
     if pipe != PIPE:
         os.dup2(pipe, PIPE)
+    last = PIPE if other is None else other
     os.closerange(0, PIPE)
-    os.closerange(PIPE + 1, 1 << 16)
+    os.closerange(PIPE + 1, last)
+    os.closerange(last + 1, 1 << 16)
 
 
 def limit(name: str, most: int) -> None:

@@ -38,10 +38,10 @@ class Limits:
     wall_ms: from the moment a program is handed to its process, compilation included. cpu_ms: of the processor,
     which waiting for tools doesn't use. memory_mb: beyond what an idle process and its inputs use. kept_mb: of what the
     definitions of a session hold, about; history_bytes: of its programs and the replies of its tools. nesting: of
-    brackets. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers and shifts
-    make; products are bounded by time and memory. regex_chars: of a regular expression. tasks: unfinished ones at the
-    same time. tool_calls: in total; tool_calls_each: of each tool that has no number of its own. tool_argument_bytes,
-    tool_result_bytes: of one call, encoded."""
+    brackets. output: what it prints. result_bytes: of the printed value. integer_bits: of what powers, shifts and
+    products make; sums are bounded by time and memory. regex_chars: of a regular expression. tasks: unfinished ones at
+    the same time. tool_calls: in total; tool_calls_each: of each tool that has no number of its own.
+    tool_argument_bytes, tool_result_bytes: of one call, encoded."""
 
     wall_ms: int = 5_000
     cpu_ms: int = 600_000

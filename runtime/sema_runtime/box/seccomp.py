@@ -10,6 +10,8 @@ import os
 import platform
 import struct
 
+from sema_runtime.box.libc import system_library
+
 ALLOWED = {  # by machine: audit architecture, and the numbers of system calls
     "x86_64": (
         0xC000003E,
@@ -85,8 +87,7 @@ def program() -> bytes:
 
 def restrict(filter_: bytes) -> None:
     """Puts the filter on this process for ever. Raises OSError where the kernel refuses."""
-    libc = ctypes.CDLL(None, use_errno=True)
     held = _Program(len(filter_) // 8, filter_)
-    if libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(held), 0, 0) != 0:
+    if system_library().prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(held), 0, 0) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"seccomp: {os.strerror(error)}")

@@ -23,7 +23,10 @@ START_SECONDS = 30.0
 AHEAD = 1 << 12  # bytes that are read at once of what may come
 WIDEST = 12  # bytes of JSON for a character of text
 NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
-ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the same order of sets each time; the zygote takes it out of its environment
+ENVIRONMENT = {  # which the zygote empties
+    "PYTHONHASHSEED": "0",  # the same order of sets each time
+    "LD_BIND_NOW": "1",  # no worker writes to the tables of libraries at first use
+}
 STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 PARTS_OF_NODE = 4  # commas, colons and brackets in JSON
 EXTRA_PARTS = 10_000
@@ -188,9 +191,9 @@ class Zygote:
     def fork(self, limits: Limits, data_mb: int = 0) -> Worker:
         """A worker. data_mb: memory that it gets for inputs, beyond that of its limits. Raises Died."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        order = {"memory_mb": limits.memory_mb + data_mb, "cpu_seconds": limits.wall_ms // 1000 + 2}
+        order = f"{limits.memory_mb + data_mb} {limits.wall_ms // 1000 + 2}"
         try:
-            socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
+            socket.send_fds(self.control, [order.encode()], [theirs.fileno()])
             answer = b""
             while len(answer) < 4:
                 part = self.control.recv(4 - len(answer))

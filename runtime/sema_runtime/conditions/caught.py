@@ -28,9 +28,9 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
             return exc.args[0]
         if isinstance(exc, ThrownMap):
             return exc.value
-    from sema_runtime.conditions.describe import condition_map
+    from sema_runtime.conditions.describe import condition_entry
 
-    return condition_map(exc).d.get(key)
+    return condition_entry(exc, key)
 
 
 def thrown_field(exc: BaseException, key: Keyword) -> Any:

@@ -68,12 +68,24 @@ def condition_map(exc: BaseException) -> Map:
         trace = thrown.d.get(STACK_TRACE)
         kept = type(trace) is List and len(trace) > 0
         return thrown if kept else Map(_with_trace({**thrown.d}, exc, error))
+    return Map(_with_trace(_entries(exc, error), exc, error))
+
+
+def condition_entry(exc: BaseException, key: Keyword) -> Any:
+    """An entry of the condition map; nothing is collected of the stack for one that says nothing of it."""
+    if key is STACK_TRACE or rethrown(exc) is not None:
+        return condition_map(exc).d.get(key)
+    return _entries(exc, condition_of(exc)).get(key)
+
+
+def _entries(exc: BaseException, error: SemaError) -> dict[Any, Any]:
+    """The entries of a condition map but for the stack."""
     entries: dict[Any, Any] = {TYPE: keyword(error.kind), MESSAGE: _catch_message(error)}
     for name, value in error.fields.items():
         entries[keyword(name.replace("_", "-"))] = value
     if error.kind == "python" and error is not exc:
         entries[PYTHON_EXCEPTION] = exc  # not in the fields, where it would be a cycle
-    return Map(_with_trace(entries, exc, error))
+    return entries
 
 
 def _catch_message(error: SemaError) -> str:

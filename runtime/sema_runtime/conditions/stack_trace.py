@@ -10,6 +10,7 @@ from sema_runtime.conditions.places import place_of
 from sema_runtime.conditions.sites import expanded
 from sema_runtime.conditions.tracebacks import (
     COUNTING,
+    HIDDEN,
     OPERATORS,
     Frame,
     builtin_name,
@@ -52,7 +53,7 @@ def _callers(exc: BaseException) -> list[Call]:
     calls: list[Call] = []
     callee: Call = (exc.__traceback__.tb_frame.f_code, {}, 0, 0)
     for call in callers_of(exc.__traceback__.tb_frame):
-        if callee[1] and _is_callback(call, callee):
+        if (callee[1] and _is_callback(call, callee)) or shown_name(call[0], sema_names(*call[:2])) == HIDDEN:
             break
         if not is_entry(call, callee[0]):
             calls.append(call)
@@ -71,6 +72,7 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
     builtin: str | None = None
     called = ""  # of a call whose frame came just before: its kind
     caller: tuple[CodeType, int | Position] | None = None
+    is_hidden = False  # whether the call before was that of a function that the program doesn't have
     for code, namespace, lasti, tb_line in expanded(calls, position):
         if is_ours(namespace):
             if code not in TAIL_CALLS and namespace.get("__name__") != COUNTING:
@@ -83,15 +85,20 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
                 called = ""
             continue
         table = sema_names(code, namespace)
-        if table is None and not frames:
+        if table is None and not frames and not is_hidden:
             continue
-        if called == "calls back":
+        name = shown_name(code, table)
+        if name == HIDDEN:
+            is_hidden, called = True, ""
+            continue
+        if called == "calls back" or is_hidden:  # as a multimethod calls its methods
             frames.clear()
+            is_hidden = False
         elif called == "tail" or (called and caller and caller[0].co_name == TOP_LEVEL and _is_helper(code, table)):
             frames.pop()
         caller = (code, lasti)
         line, col = position(code, lasti)
-        called = _add(frames, code, shown_name(code, table), line or tb_line or 0, col)
+        called = _add(frames, code, name, line or tb_line or 0, col)
         builtin = None
     for frame in frames[:-1]:
         if frame.later is not None:

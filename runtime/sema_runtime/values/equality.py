@@ -57,13 +57,14 @@ def position_of(value: Any, items: Sequence[Any]) -> int:
 
 def holds(value: Any, items: Sequence[Any]) -> bool:
     """Whether an item equals value."""
-    if type(value) in ATOMIC:
+    kind = type(value)
+    if kind in ATOMIC:
         try:
             if value not in items:
                 return False
         except Exception:  # an item whose comparison fails
             return position_of(value, items) >= 0
-        if type(value) is str:
+        if kind is str or type(items[items.index(value)]) is kind:
             return True
     return position_of(value, items) >= 0
 

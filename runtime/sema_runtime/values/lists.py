@@ -185,7 +185,8 @@ def walk(cell: List) -> Iterable[Any]:
 def _items_of_cells(cell: List) -> Iterator[Any]:
     while not cell.empty:
         yield cell.car
-        cell = cell.next or cell.cdr
+        rest = cell.next
+        cell = rest if rest is not None else cell.cdr
 
 
 def make_list(*values: Any) -> List:

@@ -16,6 +16,7 @@ NOTES = {
     "bash": "new shells complete sema, where the package bash-completion is installed",
     "zsh": "put its folder into $fpath before compinit: fpath=(~/.zsh/completions $fpath)",
     "fish": "new shells complete sema",
+    "elvish": "write 'use sema' into ~/.config/elvish/rc.elv",
 }
 
 
@@ -50,6 +51,10 @@ def completions_command(shell: str, install: bool) -> int:
     if not install:
         click.echo(script, nl=False)
         return 0
+    if place is None:
+        return failed(
+            f"{shell} has no folder for completions: add the output of 'sema completions {shell}' to $PROFILE"
+        )
     path = Path.home() / place
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -49,9 +49,44 @@ function __sema_completions
 end
 complete -c sema -f -a '(__sema_completions)'
 """
+ELVISH = """\
+# Completion of sema for elvish; written by: sema completions elvish
+use str
+set edit:completion:arg-completer[sema] = {|@words|
+    e:sema completions --words (all $words[1..]) 2>/dev/null | from-lines | each {|line|
+        var kind value help = (str:split "\t" $line)
+        if (not-eq $kind plain) {
+            edit:complete-filename $words[-1]
+        } elif (eq $help '') {
+            put $value
+        } else {
+            edit:complex-candidate $value &display=$value' ('$help')'
+        }
+    }
+}
+"""
+POWERSHELL = """\
+# Completion of sema for PowerShell; written by: sema completions powershell
+Register-ArgumentCompleter -Native -CommandName sema -ScriptBlock {
+    param($typed, $command, $cursor)
+    $words = @($command.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
+    if ($typed -eq '') { $words += '' }
+    foreach ($line in (& sema completions --words @words 2>$null)) {
+        $kind, $value, $help = $line -split "`t", 3
+        if ($kind -ne 'plain') {
+            [System.Management.Automation.CompletionCompleters]::CompleteFilename($typed)
+        } else {
+            $tip = if ($help) { $help } else { $value }
+            [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $tip)
+        }
+    }
+}
+"""
 # shell → (its script, where it looks for it below the home directory)
-SCRIPTS = {
+SCRIPTS: dict[str, tuple[str, str | None]] = {
     "bash": (BASH, ".local/share/bash-completion/completions/sema"),
     "zsh": (ZSH, ".zsh/completions/_sema"),
     "fish": (FISH, ".config/fish/completions/sema.fish"),
+    "elvish": (ELVISH, ".config/elvish/lib/sema.elv"),
+    "powershell": (POWERSHELL, None),
 }

@@ -52,6 +52,7 @@ TAGS = {
     "bytevector": BYTES, "other": OTHER | RECORD | FN, "list": LIST, "flat": FLAT, "vector": VECTOR, "seq": SEQUENCE,
     "array": ARRAY, "map": MAP, "hashmap": HASHMAP, "dict": DICT,
 }  # fmt: skip
+WITHOUT_ITEMS = NIL | BOOL | NUMBER | CHAR | KEYWORD | SYMBOL  # kinds of values that nothing goes through
 Bound = dict[str, Type]
 ROUNDS = 6  # of a function argument whose result is its own argument, before that is unknown
 
@@ -165,6 +166,7 @@ def escape_data(flow: Flow, signature: Signature, args: list[Type]) -> None:
 
 def items_of(flow: Flow, type_: Type) -> Type:
     """What an item of a sequence or array can be."""
+    type_ = restrict(type_, ~WITHOUT_ITEMS)
     if type_ is NEVER:
         return NEVER
     if not type_.only(SEQUENCE | ARRAY) or (type_.tags & ARRAY and type_.arrays is None):

@@ -47,6 +47,7 @@ def taken(pattern: Pattern) -> int:
 
 def bind_sequence(solver: Solver, pattern: SequencePattern, type_: Type) -> None:
     type_ = unfolded(solver, type_)
+    pattern.kinds = type_.tags
     whole, type_ = type_, restrict(type_, taken(pattern))
     vec = type_.vec if type_.only(VECTOR) else type_.row if type_.only(LIST) else None
     is_known = vec is not None and len(vec) == len(pattern.parts) and pattern.rest is None
