@@ -259,8 +259,10 @@ INTRINSICS.update({
     "all": over_generator(False),
     **{
         name: over_generator(None)
-        for name in ("sum", "list", "set", "frozenset", "dict", "max", "min", "sorted")
+        for name in ("list", "set", "frozenset", "dict", "max", "min", "sorted")
     },
+    "builtins.sum": by_count(over_generator(None), INTRINSICS["builtins.sum"]),
+    "sum": by_count(over_generator(None), INTRINSICS["builtins.sum"]),
     "tuple": by_count(over_generator(None), simple("sema_as_tuple({0}, {f})", kind="tuple")),
     VALUES + "functions.tail_call": in_tail("call_in_tail"),
     VALUES + "functions.tail_apply": in_tail("apply_in_tail"),

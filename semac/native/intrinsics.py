@@ -229,6 +229,7 @@ PYTHON: dict[str, Intrinsic] = {
     "bool": bool_call,
     "isinstance": is_instance,
     "math.sqrt": square_root,
+    "builtins.sum": simple("sema_sum_of({0}, {f})", "d"),
 }
 OF_LISTS: dict[str, Intrinsic] = {
     VALUES + "lists.List": given_away("sema_list_take({})", ("list", "tuple"), "sema_list_of({})", "List"),

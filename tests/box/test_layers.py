@@ -27,6 +27,7 @@ from sema_runtime.box import (
 )
 from sema_runtime.box.hardening import PIPE, address_space, harden
 from sema_runtime.values.errors import SemaError
+from semac.box.compact import Census, gather
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
 LAYERS = probe.layers() if sys.platform.startswith("linux") else frozenset()
@@ -146,3 +147,14 @@ def test_it_runs_with_less_on_systems_that_are_no_linux(monkeypatch: pytest.Monk
 
 def test_memory_has_a_limit() -> None:
     assert outcome_of(lambda: bytearray(1 << 30), LAYERS) == "MemoryError"
+
+
+def test_code_that_is_made_anew_does_the_same() -> None:
+    def twice(values: list[int]) -> list[int]:
+        return [value * 2 for value in values]
+
+    census, before = Census(), twice.__code__
+    census.run(lambda: twice([1]))
+    gather(census.ordered())
+    assert twice.__code__ is not before and twice.__code__ == before
+    assert twice([1, 2]) == [2, 4]

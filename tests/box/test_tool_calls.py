@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Literal, TypedDict
@@ -167,3 +168,18 @@ def test_what_a_tool_says_is_no_reason_of_its_own(pool: Pool) -> None:
         raise ValueError("division by zero in column b")
 
     assert pool.run("(tool/divide)", tools={"divide": ToolGrant(divide)}).reason == "tool_error"
+
+
+def test_no_tool_is_called_after_the_deadline(pool: Pool) -> None:
+    """Of calls that were made at the same time, too: those that come one after the other would take long together."""
+    begun: list[int] = []
+
+    def wait(number: int) -> int:
+        begun.append(number)
+        threading.Event().wait(1)
+        return number
+
+    source = "(async/all (map (fn (i) (async (tool/wait {:number i}))) (range 20)))"
+    tools = {"wait": ToolGrant(wait, parallel=False)}
+    assert pool.run(source, tools=tools, limits=replace(pool.limits, wall_ms=900)).reason == "timeout"
+    assert begun == [0]

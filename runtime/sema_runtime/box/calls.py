@@ -93,10 +93,10 @@ class Calls:
             known.append((self.tools[name], args))
         return known
 
-    def replies(self, asked: list[Asked]) -> list[Reply]:
+    def replies(self, asked: list[Asked], deadline: float) -> list[Reply]:
         """What calls give that were made at the same time, each {"result"}, {"error", "kind"?}, or {"ended"} where a
         limit ends the program. Several run at once, in threads, but those whose grant says otherwise; a read tool that
-        is asked the same twice runs once."""
+        is asked the same twice runs once. None begins after the deadline (of `time.monotonic`)."""
         replies: list[Reply | None] = [self.admitted(tool) for tool, _ in asked]
         records: list[Record] = [
             {"name": tool.name, "args": {}, "error": None, "effect": tool.effect, "kept": False} for tool, _ in asked
@@ -105,14 +105,17 @@ class Calls:
         at_once = self.at_once(asked, allowed) if len(allowed) > 1 else []
 
         def call(number: int) -> None:
-            replies[number] = self.timed(*asked[number], records[number])
+            if time.monotonic() < deadline:
+                replies[number] = self.timed(*asked[number], records[number])
+            else:
+                replies[number] = {"error": "not called: the time of the program is over"}
 
         if len(at_once) > 1:
             with ThreadPoolExecutor(min(len(at_once), MOST_AT_ONCE)) as threads:
                 contexts = [copy_context() for _ in at_once]
                 list(threads.map(lambda context, number: context.run(call, number), contexts, at_once))
         for number in allowed:
-            if "duration_ms" not in records[number]:
+            if replies[number] is None:
                 call(number)
         self.made += [record for record in records if "duration_ms" in record]
         return [reply for reply in replies if reply is not None]

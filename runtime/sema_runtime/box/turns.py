@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -100,8 +101,9 @@ class Turn:
                 asked = self.broker.asked(message.get("asked"))
             except Refused:
                 raise Died() from None
-            replies = self.replies_to(asked)
-            if any(tool.untimed for tool, _ in asked):
+            untimed = any(tool.untimed for tool, _ in asked)
+            replies = self.replies_to(asked, math.inf if untimed else deadline)
+            if untimed:
                 deadline += time.monotonic() - begun
             worker.send({"replies": replies, "call": message["call"]}, deadline)
 
@@ -112,10 +114,10 @@ class Turn:
         if not texts or len(self.printed) > self.limits.output_entries or length > self.limits.output_bytes:
             raise Died()
 
-    def replies_to(self, asked: list[Asked]) -> list[Reply]:
+    def replies_to(self, asked: list[Asked], deadline: float) -> list[Reply]:
         """What tools say to calls that were made at the same time."""
         if self.replay is None:
-            replies = self.broker.replies(asked)
+            replies = self.broker.replies(asked, deadline)
         elif len(self.replay) >= len(asked):
             replies = [self.replay.pop(0) for _ in asked]
         else:

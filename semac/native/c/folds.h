@@ -77,6 +77,27 @@ other:
     return sdyn_take(PyObject_Vectorcall(f, args, (size_t)count, NULL));
 }
 
+/* `sum(xs)` */
+MAYBE sdyn sema_sum_of(PyObject *xs, PyObject *f) {
+    PyObject *items = IS_LIST(xs) ? sema_flat(xs) : Py_NewRef(xs), *r;
+    sint sum = 0;
+    Py_ssize_t i = 0;
+    if (items == NULL) return DYN_INT(INT_ERROR);
+    if (PyList_CheckExact(items) || PyTuple_CheckExact(items)) {
+        for (; i < PySequence_Fast_GET_SIZE(items); i++) {
+            PyObject *item = PySequence_Fast_ITEMS(items)[i];
+            if (!PyLong_CheckExact(item) || !IS_COMPACT(item) || ADD_OVER(sum, SHORT(COMPACT(item)), &sum)) break;
+        }
+        if (i == PySequence_Fast_GET_SIZE(items)) {
+            Py_DECREF(items);
+            return DYN_INT(sum);
+        }
+    }
+    r = sema_call1(f, items);
+    Py_DECREF(items);
+    return sdyn_take(r);
+}
+
 /* `tuple(xs)` */
 MAYBE PyObject *sema_as_tuple(PyObject *xs, PyObject *f) {
     if (PyTuple_CheckExact(xs)) return Py_NewRef(xs);

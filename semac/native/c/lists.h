@@ -69,6 +69,19 @@ static int sema_add_all(PyObject *list, PyObject *items) {
     return PyList_SetSlice(list, size, size, items);
 }
 
+static int sema_add_from(PyObject *list, PyObject *items, Py_ssize_t start) {
+    if (!PyList_CheckExact(items) && !PyTuple_CheckExact(items)) {
+        PyObject *part = PySequence_GetSlice(items, start, PY_SSIZE_T_MAX);
+        int done = part == NULL ? -1 : sema_add_all(list, part);
+        Py_XDECREF(part);
+        return done;
+    }
+    for (; start < PySequence_Fast_GET_SIZE(items); start++) {
+        if (PyList_Append(list, PySequence_Fast_ITEMS(items)[start]) < 0) return -1;
+    }
+    return 0;
+}
+
 /* The items of a list whose `flat` is None: `flatten`. */
 static PyObject *sema_flatten(PyObject *cell) {
     PyObject *items = PyList_New(0), *current = cell, *note;
@@ -85,12 +98,7 @@ static PyObject *sema_flatten(PyObject *cell) {
             if (note == NULL || !PyTuple_CheckExact(note)) goto failed;
             PyObject *sequence = PyTuple_GET_ITEM(note, 0);
             Py_ssize_t index = PyLong_AsSsize_t(PyTuple_GET_ITEM(note, 1));
-            PyObject *part = PySequence_GetSlice(sequence, index - 1, PY_SSIZE_T_MAX);
-            if (part == NULL || sema_add_all(items, part) < 0) {
-                Py_XDECREF(part);
-                goto failed;
-            }
-            Py_DECREF(part);
+            if (sema_add_from(items, sequence, index - 1) < 0) goto failed;
             break;
         }
         if (PyList_Append(items, SLOT(current, LIST_CAR)) < 0) goto failed;
@@ -148,7 +156,8 @@ MAYBE PyObject *sema_item_or_nil(PyObject *xs, Py_ssize_t index, PyObject *f) {
         }
         for (; index > 0 && SLOT(xs, LIST_NEXT) != Py_None; index--) xs = SLOT(xs, LIST_NEXT);
         if (index == 0) return Py_NewRef(SLOT(xs, LIST_CAR));
-        if (SLOT(xs, LIST_FLAT) != Py_None) return sema_item_or_nil(xs, index, f);
+        flat = SLOT(xs, LIST_FLAT);
+        if (PyTuple_CheckExact(flat) || PyList_CheckExact(flat)) return sema_item_or_nil(xs, index, f);
         PyObject *rest = sema_link(xs), *r = rest ? sema_item_or_nil(rest, index - 1, f) : NULL;
         Py_XDECREF(rest);
         return r;
