@@ -46,7 +46,7 @@ async def tour(client: Client) -> None:
     plain = await call("lisp_eval", program='(println "hi") (list/sum data/xs)', context={"xs": [1, 2, 3]})
     assert text_of(plain) == "hi\n6" and not plain.is_error
     wrong = await call("lisp_eval", program="\n(car 5)")
-    assert wrong.is_error and text_of(wrong).startswith("type_error at 2:1: expected list or vector")
+    assert wrong.is_error and text_of(wrong).startswith("type_error at 2:1: car expected list or vector")
     rich = await call("lisp_eval", program="{:a [1 2.5]}", profile="structured")
     assert rich.structured_content["value"] == {"a": [1, 2.5]}
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}

@@ -100,8 +100,8 @@ def test_the_first_click_on_a_row_counts(live: Live) -> None:
     for text in ("Last", "early_1", "early_3", "Work", "asked_1", "busy_1"):  # "Last" moves down all the time
         pressed = None
         while pressed != text:  # it may have moved away before the pointer came
-            page.run(f"document.querySelector('#tree').scrollTop = {1e6 if text == 'Last' else 0}")
-            page.until(f"{row('#tree .row', text)} !== undefined")
+            scrolled = f"document.querySelector('#tree').scrollTop = {1e6 if text == 'Last' else 0}"
+            page.until(f"({scrolled}, {row('#tree .row', text)}) !== undefined")
             clicked(live, row("#tree .row", text))
             pressed = page.run("window.pressed")
             title(page, pressed)
