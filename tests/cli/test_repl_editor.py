@@ -107,7 +107,8 @@ def test_whole_forms_are_edited_and_remembered(terminal: Terminal, tmp_path: Pat
     assert "sema> (define (area w h)\n  ..." in terminal.press(UP + UP, "(define (area w h)\n  ...", "The area of a")
     terminal.press("\x03", "^C")
     terminal.press("\x12area 2", "(area 2 3)")
-    terminal.press("\x03\x04", "Goodbye!")
+    terminal.press("\x03", "sema>")
+    terminal.press("\x04", "Goodbye!")
     later = Terminal(tmp_path)
     try:
         later.until("sema>")
