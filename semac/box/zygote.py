@@ -36,7 +36,6 @@ from semac.process import deepen
 MOST_MESSAGE = 4096
 DESCRIPTOR_SIZE = struct.calcsize("i")
 DESCRIPTOR_SPACE = socket.CMSG_LEN(DESCRIPTOR_SIZE)
-ROUNDS = 1  # of programs before the first worker
 SLACK = 1 << 20  # bytes of the stack that are not reserved: its limit counts what the kernel keeps at its top
 LOADED = (
     "sema_runtime.values", "sema_runtime.conditions", "sema_runtime.support", "sema_runtime.lib.collections",
@@ -111,7 +110,7 @@ def warm_up() -> None:
     for source in WARM_UP:
         census.run(lambda source=source: run(source))  # type: ignore[misc]
     gather(census.ordered())
-    for source in WARM_UP * ROUNDS:
+    for source in WARM_UP:
         run(source)
 
 

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 
-from sema_runtime.values.lists import relax_collector
+from sema_runtime.collector import relax
 from semac.cli.exits import guarded
 from semac.process import deepen, drain_tasks
 
@@ -59,7 +59,7 @@ def run_code(code: CodeType, path: str, command: Sequence[str], package: str = "
     one whose `__main__` it is."""
     sys.argv = [*command]
     deepen()
-    relax_collector()
+    relax()
     module = type(sys)("__main__")  # the module that pickled functions and other processes look for
     module.__file__ = path
     if package:

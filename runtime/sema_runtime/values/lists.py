@@ -17,10 +17,10 @@ step.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from _collections_abc import Sequence as AbstractSequence
 
+from sema_runtime.collector import relax
 from sema_runtime.values.equality import same_as_python, same_items, strict_hash
 from sema_runtime.values.typenames import NAMES
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, NoReturn
 
-THRESHOLDS = (50_000, 20, 100)  # of the collector (decision 125)
-OF_PYTHON = frozenset((700, 2_000))  # its first threshold, by version, where nobody has changed it
 FEW = 10_000  # more cells than these are made with the collector off, which would visit them again and again
 FIRST = 8  # cells that the first `cdr` of a flat list links
 CACHED: Any = -1  # `note` of a consed cell whose items are a cache
@@ -280,10 +278,4 @@ def link(cell: List) -> List:
     return rest
 
 
-def relax_collector() -> None:
-    """Has the collector start less often, since lists are many objects that live: unless somebody has set it."""
-    if gc.get_threshold()[0] in OF_PYTHON and os.environ.get("SEMA_GC") != "host":
-        gc.set_threshold(*THRESHOLDS)
-
-
-relax_collector()  # here, since every module that makes lists imports this one
+relax()  # here, since every module that makes lists imports this one

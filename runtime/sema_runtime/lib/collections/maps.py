@@ -129,14 +129,14 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         new.d = d = d.copy()
         d[key] = value
         return new
-    if len(more) == 2 and (kind is Map or kind is HashMap) and len(collection.d) <= SMALL:
-        return _with_two(collection, key, value, *more)
     if value is MISSING:
         if isinstance(key, (List, list)):
             return assoc_entry(collection, seq(key))
         raise SemaError(ASSOC_ARGUMENTS)
     if len(more) % 2:
         raise SemaError(ASSOC_ARGUMENTS)
+    if (kind is Map or kind is HashMap) and len(collection.d) <= SMALL:
+        return _with_entries(collection, (key, value, *more))
     source = mapping(collection, ASSOC)
     if type(key) not in KEYS:
         check_key(key, "assoc")
@@ -146,17 +146,14 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
     return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
 
 
-def _with_two(small: Map, key: Any, value: Any, second: Any, other: Any) -> Map:
-    """A small map with two entries added or changed."""
-    if type(key) not in ATOMIC:
-        key = assoc_key(key)
-    if type(second) not in ATOMIC:
-        second = assoc_key(second)
+def _with_entries(small: Map, entries: tuple[Any, ...]) -> Map:
+    """A small map with entries added or changed, each a key and a value."""
     new: Map = _new(type(small))
     new._order = new._face = None
     new.d = d = small.d.copy()
-    d[key] = value
-    d[second] = other
+    parts = iter(entries)
+    for key in parts:
+        d[key if type(key) in ATOMIC else assoc_key(key)] = next(parts)
     return new
 
 
