@@ -9,8 +9,10 @@ nothing else sees it, its table is for debuggers: nobody calls the methods from 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
+from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
 from semac.anf.literals import literal
 from semac.anf.nodes import AnyPattern as Otherwise
 from semac.anf.nodes import (
@@ -44,11 +46,14 @@ from semac.fingerprint import is_traced
 from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+from semac.optimize.infer.instantiate import parts_of
+from semac.optimize.loops.functions import temporary
 from semac.types.signatures import Function as FunctionExpr
-from semac.types.signatures import Union, signature_for
+from semac.types.signatures import signature_for
 
 MULTIMETHODS = "sema_runtime.lib.language.multimethods:"
 MULTI, ADD, BY_DEFAULT = MULTIMETHODS + "MultiMethod", MULTIMETHODS + "add_method", MULTIMETHODS + "call_default"
+DEFAULT = keyword("default")
 STILL = (Assign, Closure, MakeMap, MakeRecordType, MakeVector, Move, Read, RecordFunction)  # what calls nothing
 
 
@@ -71,7 +76,7 @@ class Method:
 
     @property
     def is_default(self) -> bool:
-        return not self.is_vector and getattr(self.key, "name", None) == "default"
+        return self.key is DEFAULT
 
 
 class Multi:
@@ -85,6 +90,12 @@ class Multi:
         self.dispatch = dispatch
         self.methods: list[Method] = []
         self.is_open = False  # something about it isn't known
+        self.function: Var | None = None  # of the function that chooses
+
+    @property
+    def count(self) -> int:
+        """Of arguments."""
+        return len(self.methods[0].function.params)
 
 
 def dispatch_directly(unit: Unit) -> None:
@@ -94,14 +105,16 @@ def dispatch_directly(unit: Unit) -> None:
     multis = found_in(unit)
     if not multis or not note_methods(unit, multis):
         return
-    for multi in multis.values():
-        count = arity(multi)
-        if count and not multi.is_open and is_still_between(unit, multi):
-            redirect(unit, multi, count, define(unit, multi, count))
-            if not is_seen(unit, multi):
-                multi.op.path = KNOWN_MULTI
-                for method in multi.methods:
-                    method.op.path = ADD_KNOWN
+    calling = [index for index, block in enumerate(unit.blocks) if not is_still(block)]
+    known = {var: multi for var, multi in multis.items() if can_be_function(multi, calling)}
+    for multi in known.values():
+        define(unit, multi)
+    redirect(unit, known)
+    in_use = seen(unit, known)
+    for multi in [each for each in known.values() if each not in in_use]:
+        multi.op.path = KNOWN_MULTI
+        for method in multi.methods:
+            method.op.path = ADD_KNOWN
 
 
 # Finding
@@ -166,26 +179,30 @@ def method_of(op: CallRuntime, made: dict[Var | None, Let], block: Block, index:
 
 def is_plain(value: Any) -> bool:
     """Whether `=` and the table of a multimethod agree on a value: they don't on numbers."""
-    return value is None or isinstance(value, str | bool) or type(value).__name__ in ("Keyword", "Symbol", "Char")
+    return value is None or isinstance(value, str | bool | Keyword | Symbol | Char)
 
 
 def same_key(a: Method, b: Method) -> bool:
     return a.is_vector is b.is_vector and a.key == b.key
 
 
-def arity(multi: Multi) -> int:
-    """How many arguments all methods and the dispatch function take; 0 where that isn't one number."""
+def can_be_function(multi: Multi, calling: list[int]) -> bool:
+    """Whether calls may go to a function. calling: the forms of the unit that may call something."""
+    if multi.is_open or not multi.methods:
+        return False
+    last = max(method.index for method in multi.methods)
+    at = bisect_left(calling, multi.index)
+    if at < len(calling) and calling[at] <= last:
+        return False  # the call may come before a method
+    if any(method.is_vector for method in multi.methods) and not gives_vector(multi.dispatch):
+        return False  # patterns take lists for vectors, which the table doesn't
     functions = [method.function for method in multi.methods]
     dispatch = multi.dispatch
     if type(dispatch) is Let and type(dispatch.op) is Closure:
         functions.append(dispatch.op.function)
-    elif type(dispatch) is not Lit or type(dispatch.value).__name__ != "Keyword":
-        return 0
-    counts = {len(function.params) if function.rest is None else 0 for function in functions}
-    if any(method.is_vector for method in multi.methods) and not gives_vector(dispatch):
-        return 0  # patterns take lists for vectors, which the table doesn't
-    (count,) = counts if len(counts) == 1 else (0,)
-    return count if type(dispatch) is Let or count == 1 else 0
+    elif type(dispatch) is not Lit or not isinstance(dispatch.value, Keyword) or multi.count != 1:
+        return False
+    return multi.count > 0 and all(len(each.params) == multi.count and each.rest is None for each in functions)
 
 
 def gives_vector(dispatch: Let | Expr) -> bool:
@@ -198,19 +215,14 @@ def gives_vector(dispatch: Let | Expr) -> bool:
     return type(exit_) is Result and type(exit_.value) is Ref and type(made.get(exit_.value.var)) is MakeVector
 
 
-def is_still_between(unit: Unit, multi: Multi) -> bool:
-    """Whether no call can happen between the definition and the last method."""
-    last = max(method.index for method in multi.methods)
-    for block in unit.blocks[multi.index : last + 1]:
-        made = {instr.var: instr.op for instr in block.instrs}
-        if not all(isinstance(instr.op, STILL) or is_still(instr.op, made) for instr in block.instrs):
-            return False
-    return True
+def is_still(block: Block) -> bool:
+    """Whether a form calls no function of the program: builtins that it calls get none."""
+    made = {instr.var: instr.op for instr in block.instrs}
+    return all(is_still_operation(instr.op, made) for instr in block.instrs)
 
 
-def is_still(op: Op, made: dict[Var | None, Op]) -> bool:
-    """Whether an operation calls no function of the program: it gets none."""
-    if type(op) is CallRuntime and op.path in (MULTI, ADD):
+def is_still_operation(op: Op, made: dict[Var | None, Op]) -> bool:
+    if isinstance(op, STILL) or (type(op) is CallRuntime and op.path in (MULTI, ADD)):
         return True
     if type(op) is not CallBuiltin:
         return False
@@ -224,20 +236,19 @@ def is_still(op: Op, made: dict[Var | None, Op]) -> bool:
 # Making
 
 
-def define(unit: Unit, multi: Multi, count: int) -> Var:
-    """Defines the methods, and the function that chooses among them, as globals; returns the variable of the latter."""
+def define(unit: Unit, multi: Multi) -> None:
+    """Defines the methods, and the function that chooses among them, as globals."""
     for method in multi.methods:
         method.var = bind_global(unit, method.block, method.closure, f"_{multi.var.name}_{hint_of(method)}")
     function = Function("", multi.methods[0].function.parent)
     function.span = multi.methods[-1].closure.op.span
-    source = multi.methods[0].function.params
-    function.params = [parameter(param.name, function) for param in source]
+    function.params = [parameter(param.name, function) for param in multi.methods[0].function.params]
     function.code = body(unit, multi, function)
     unit.functions.append(function)
     last = max(multi.methods, key=lambda method: method.index).block
     closure = Closure(function, span=function.span)
-    made = Let(temporary(None, closure), closure)
-    return bind_global(unit, last, made, f"_call_{multi.var.name}")
+    made = Let(temporary("result", None), closure)
+    multi.function = bind_global(unit, last, made, f"_call_{multi.var.name}")
 
 
 def hint_of(method: Method) -> str:
@@ -274,12 +285,6 @@ def parameter(name: str, owner: Function) -> Var:
     return var
 
 
-def temporary(owner: Function | None, op: Op) -> Var:
-    var = Var("", owner)
-    var.hint, var.defined, var.op = "result", 1, op
-    return var
-
-
 def body(unit: Unit, multi: Multi, function: Function) -> Block:
     """Asks for the dispatch value and calls a method."""
     span = function.span
@@ -287,7 +292,8 @@ def body(unit: Unit, multi: Multi, function: Function) -> Block:
 
     def bind(into: Block, op: Op) -> Ref:
         op.span = span
-        var = temporary(function, op)
+        var = temporary("result", function)
+        var.op = op
         into.instrs.append(Let(var, op))
         return Ref(var)
 
@@ -338,36 +344,43 @@ def dispatch_call(unit: Unit, multi: Multi, function: Function) -> Op:
 # Calls
 
 
-def redirect(unit: Unit, multi: Multi, count: int, fast: Var) -> None:
-    """Leads calls, and builtins that call a function argument at once, to the function."""
+def redirect(unit: Unit, known: dict[Var, Multi]) -> None:
+    """Leads calls, and builtins that call a function argument at once, to functions."""
     for form in unit.blocks:
         for block in all_blocks(form):
-            reads = {instr.var for instr in block.instrs if type(instr.op) is Read and instr.op.var is multi.var}
+            reads = reads_of(block, known)
             for instr in block.instrs:
                 op = instr.op
-                if type(op) is Call and type(op.head) is Ref and len(op.args) == count:
-                    if op.head.var is multi.var or op.head.var in reads:
-                        op.head = Ref(fast)
+                if type(op) is Call and type(op.head) is Ref:
+                    multi = known.get(op.head.var) or reads.get(op.head.var)
+                    if multi is not None and len(op.args) == multi.count:
+                        op.head = Ref(multi.function)  # type: ignore[arg-type]
                 elif type(op) is CallBuiltin and reads:
                     for index, value in enumerate(op.args):
-                        if type(value) is Ref and value.var in reads and calls_at_once(op, index, count):
-                            op.args[index] = Ref(fast)
+                        multi = reads.get(value.var) if type(value) is Ref else None
+                        if multi is not None and calls_at_once(op, index, multi.count):
+                            op.args[index] = Ref(multi.function)  # type: ignore[arg-type]
 
 
-def is_seen(unit: Unit, multi: Multi) -> bool:
-    """Whether anything but its definition, its methods and the function that chooses among them sees a multimethod."""
-    reads: set[Var | None] = set()
-    others: set[Var] = set()
+def reads_of(block: Block, known: dict[Var, Multi]) -> dict[Var | None, Multi]:
+    """The variables of a block that hold multimethods."""
+    reads = [(instr.var, instr.op.var) for instr in block.instrs if type(instr.op) is Read]
+    return {held: known[var] for held, var in reads if var in known}
+
+
+def seen(unit: Unit, known: dict[Var, Multi]) -> set[Multi]:
+    """The multimethods that anything sees but their definitions, methods and functions."""
+    found: set[Multi | None] = set()
     for form in unit.blocks:
         for block in all_blocks(form):
+            reads = reads_of(block, known)
+            used = [value for value in exit_operands(block.exit) if type(value) is Ref]
             for instr in block.instrs:
                 op = instr.op
-                if type(op) is Read and op.var is multi.var:
-                    reads.add(instr.var)
-                first = op.args[:1] if type(op) is CallRuntime and op.path in (ADD, ADD_KNOWN, BY_DEFAULT) else []
-                others.update(value.var for value in operands(op) if type(value) is Ref and value not in first)
-            others.update(value.var for value in exit_operands(block.exit) if type(value) is Ref)
-    return multi.var in others or bool(reads & others)
+                is_own = type(op) is CallRuntime and op.path in (ADD, BY_DEFAULT)
+                used += [value for value in operands(op)[is_own:] if type(value) is Ref]
+            found.update(known.get(value.var) or reads.get(value.var) for value in used)
+    return {multi for multi in found if multi is not None}
 
 
 def calls_at_once(op: CallBuiltin, index: int, count: int) -> bool:
@@ -375,6 +388,5 @@ def calls_at_once(op: CallBuiltin, index: int, count: int) -> bool:
     signature = signature_for(op.name, len(op.args))
     if signature is None or signature.param(index).mode != "now":
         return False
-    type_ = signature.param(index).type
-    parts = type_.parts if type(type_) is Union else (type_,)
+    parts = parts_of(signature.param(index).type)
     return any(type(part) is FunctionExpr and len(part.params) == count for part in parts)

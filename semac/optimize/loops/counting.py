@@ -25,7 +25,7 @@ def count_in_loops(unit: Unit) -> None:
     """Rewrites the counting loops of a unit."""
     reads = Reads()
     for form in unit.blocks:
-        reads += reads_in(form)
+        reads.update(reads_in(form))  # `+=` would go through all of them each time
     rewrite_loops(unit, counted, lambda block, index, op: rewrite_while(block, index, op, reads))
 
 
