@@ -29,3 +29,10 @@ class YieldFrom(Op):
     exprs = ("args",)
     path: str
     args: list[Expr]
+
+
+class Give(Op):
+    """What a pulled task sends: the generator yields it. args: the value."""
+
+    exprs = ("args",)
+    args: list[Expr]

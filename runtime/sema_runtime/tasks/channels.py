@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 from sema_runtime.tasks.promises import wrong_value
-from sema_runtime.tasks.scheduler import wait_in
+from sema_runtime.tasks.scheduler import settle_pulled, wait_in
+from sema_runtime.tasks.waiting import LAST_RUN, PULLING
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.printer import to_text
 
@@ -17,12 +18,18 @@ if TYPE_CHECKING:
     from sema_runtime.tasks.waiting import Fiber
 
 MOST_CAPACITY = 1 << 24
+TAKEN: Any = object()  # the source of a channel that has a receiver
+FAILED: Any = object()  # in place of a value that a source can't give
 
 
 class Channel:
-    """A channel of that capacity. The values of waiting senders move into the buffer as soon as there is room."""
+    """A channel of that capacity. The values of waiting senders move into the buffer as soon as there is room.
 
-    __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "room", "senders")
+    source: of one that a pulled task sends to: a generator of its values. run: how often the root has received from it
+    since it did anything else, as `Pulled.steps` has it.
+    """
+
+    __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "room", "run", "senders", "source")
     type_name = "channel"
 
     def __init__(self, capacity: int) -> None:
@@ -32,6 +39,8 @@ class Channel:
         self.buffer: deque[Any] = deque()
         self.receivers: deque[Fiber] = deque()  # those that wait
         self.senders: deque[Fiber] = deque()
+        self.source: Any = None
+        self.run: Any = None
 
     def sema_text(self) -> str:
         return "<channel>"
@@ -46,6 +55,9 @@ class Channel:
                 scheduler.turn(self._put, value)
                 return
         if not self._put(value):
+            if PULLING and settle_pulled():
+                self.send(scheduler, value)
+                return
             wait_in(self.senders, value)
 
     def _put(self, value: Any) -> bool:
@@ -64,13 +76,57 @@ class Channel:
 
     def receive(self, scheduler: Scheduler) -> Any:
         """The next value; waits for one. nil when the channel is closed and empty."""
-        if scheduler.natives and (self.buffer or self.closed) and scheduler.current().note_use():
+        if self.source is not None:
+            return self.pull(scheduler)
+        is_first = bool(scheduler.natives and (self.buffer or self.closed)) and scheduler.current().note_use()
+        return self.receive_now(scheduler, is_first)
+
+    def receive_now(self, scheduler: Scheduler, is_first: bool) -> Any:
+        """As `receive`. is_first: whether a value that is there gives a turn, in a callback."""
+        if is_first and (self.buffer or self.closed):
             return scheduler.turn(self.take)
         if self.buffer:
             return self.take()
         if self.closed:
             return None
+        if PULLING and settle_pulled():
+            return self.receive_now(scheduler, is_first)
         return wait_in(self.receivers)
+
+    def pull(self, scheduler: Scheduler) -> Any:
+        """The next value of the source."""
+        is_first = bool(scheduler.natives) and scheduler.current().note_use()
+        try:
+            value = next(self.source, None)
+        except Exception:
+            value = FAILED
+        except BaseException:
+            self.break_off(scheduler)
+            raise
+        return self.pulled(scheduler, value, is_first)
+
+    def pulled(self, scheduler: Scheduler, value: Any, is_first: bool = False) -> Any:
+        """A value of the source, which the root has received; from the scheduler where the source has failed."""
+        if value is FAILED:
+            scheduler.settle_pulled()
+            return self.receive_now(scheduler, is_first)
+        pulled = scheduler.pulled
+        if pulled is None:
+            return value
+        if is_first:
+            pulled.note("receive first", self)
+        elif LAST_RUN[0] is self.run:
+            self.run[2] += 1
+        else:
+            pulled.note_run(self)
+        if value is None:
+            pulled.ended()
+        return value
+
+    def break_off(self, scheduler: Scheduler) -> None:
+        """Leaves the sources alone: an exception that isn't the program's has ended one."""
+        if scheduler.pulled is not None:
+            scheduler.pulled.break_off()
 
     def take(self) -> Any:
         """The next value of the buffer, nil when it is empty; the first waiting sender's value moves up."""
@@ -102,9 +158,11 @@ def dropped(value: Any) -> SemaError:
 
 
 def channel_of(value: Any) -> Channel:
-    """The channel itself; raises a type error for anything else."""
+    """The channel itself, as it is without pulled tasks; raises a type error for anything else."""
     if type(value) is not Channel:
         wrong_value("channel", value)
+    if PULLING:
+        settle_pulled()
     return value
 
 
