@@ -123,8 +123,10 @@ class Pipelines:
         ])()  # fmt: skip
 
     def values(self) -> str:
-        return self.pick("'(1 2 3 4)", "(list 1 (list 2 3) \"x\")", "'()", "(range 6)", "(list (mutable-array/new 2 0) 1)",
-                         "(list nil 1 2)", "'(1 2 #f 3)", "[1 2 3]", "5")  # fmt: skip
+        return self.pick(
+            "'(1 2 3 4)", "(list 1 (list 2 3) \"x\")", "'()", "(range 6)", "(list (mutable-array/new 2 0) 1)",
+            "(list nil 1 2)", "'(1 2 #f 3)", "[1 2 3]", "5",
+        )  # fmt: skip
 
     def function(self) -> str:
         return self.pick(

@@ -36,3 +36,10 @@ class Give(Op):
 
     exprs = ("args",)
     args: list[Expr]
+
+
+class Facts(Op):
+    """A tuple of what the runtime asks about a pulled task, in whatever form it is held. items: channels, or data."""
+
+    exprs = ("items",)
+    items: list[Expr]

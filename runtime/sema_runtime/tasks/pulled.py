@@ -63,6 +63,11 @@ def begin(
     return task.promise
 
 
+def has_more(values: Any) -> bool:
+    """Whether a generator has not ended."""
+    return values.gi_frame is not None
+
+
 class Pulled:
     """The pulled tasks of a scheduler. steps: what the root did: a word, what it was about, how many times."""
 
@@ -159,7 +164,7 @@ class Pulled:
 
     def ended(self) -> None:
         """Forgets everything where all tasks have ended and nobody can ask for more than that."""
-        if not self.is_finite or any(values.gi_frame is not None for _, values in self.tasks):
+        if not self.is_finite or any(has_more(values) for _, values in self.tasks):
             return
         self.leave()
         for channel in self.before:

@@ -118,7 +118,7 @@ def spawn(
     if pulled is not None:
         from sema_runtime.tasks.pulled import begin
 
-        promise = begin(queue, kind, function, pulled, facts)
+        promise: AsyncPromise | None = begin(queue, kind, function, pulled, facts)
         if promise is not None:
             return promise
     return queue.begin(kind(queue, function))

@@ -14,6 +14,7 @@ included, the runtime does the same again with the task as the scheduler runs it
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
@@ -31,14 +32,13 @@ from semac.anf.nodes import (
     Let,
     Lit,
     Loop,
-    MakeVector,
     Match,
     Op,
     Read,
     Ref,
     Result,
 )
-from semac.anf.step_nodes import Give, YieldFrom
+from semac.anf.step_nodes import Facts, Give, YieldFrom
 from semac.anf.walk import blocks, code_of, instructions, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
@@ -46,7 +46,7 @@ from semac.ir.unit import Unit
 from semac.optimize.loops.functions import lambda_applied
 from semac.optimize.loops.higher_order import for_each
 from semac.optimize.steps.rewrite import bound_in, own_blocks
-from semac.optimize.steps.silent import Silence, bound_by, is_one_value, is_still_type
+from semac.optimize.steps.silent import Silence, bound_by, is_one_value, is_still_type, mark_silent
 from semac.optimize.steps.tasks import spawned, steppable
 from semac.optimize.steps.twins import Twins, called
 from semac.optimize.versions.copies import Copier
@@ -68,6 +68,9 @@ def pull_tasks(unit: Unit) -> None:
         uses = Counter(ref.var for form in unit.blocks for ref in refs(form))
         for block, instr in spawns:
             pull(pullers, block, instr, instr.var is None or not uses[instr.var])
+        mark_silent(
+            [instr.op.function for form in unit.blocks for instr in instructions(form) if type(instr.op) is Closure]
+        )
 
 
 def pull(pullers: Pullers, block: Block, instr: Let, is_dropped: bool) -> None:
@@ -85,15 +88,15 @@ def pull(pullers: Pullers, block: Block, instr: Let, is_dropped: bool) -> None:
     if not all(map(is_one_value, data)):
         return
     sources = {var: source_of(var, function) for var in ins}
-    Puller(pullers, sources, True).rewrite(code_of(function))
+    Puller(pullers, sources, True).rewrite(function)
     function.params = list(sources.values())
     function.is_generator = True
     pullers.unit.functions += made
     before: list[Let] = []
     closure = kept(Closure(function, span=instr.op.span, type=original_type(instr)), before)
-    operands = [[value_of(var, before) for var in part] for part in (outs, ins, data)]
-    tuples = [kept(MakeVector(part, type=atom(VECTOR)), before) for part in operands[1:]]
-    instr.op.args += [closure, Lit(is_dropped, atom(BOOL)), *operands[0], *tuples]  # type: ignore[attr-defined]
+    out = value_of(outs[0], before)
+    tuples = [kept(Facts([value_of(var, before) for var in part], type=atom(VECTOR)), before) for part in (ins, data)]
+    instr.op.args += [closure, Lit(is_dropped, atom(BOOL)), out, *tuples]  # type: ignore[attr-defined]
     place = block.instrs.index(instr)
     block.instrs[place:place] = before
 
@@ -279,9 +282,11 @@ class Pullers(Twins):
         if function is None or function not in self.stepping:
             return []
         use = self.use_of_twin(function)
-        if use is None or len(op.args) != len(function.params):  # type: ignore[attr-defined]
+        args: list[Expr] = op.args  # type: ignore[attr-defined]
+        if use is None or len(args) != len(function.params):
             return None
-        return [(arg, use.roles[param]) for arg, param in zip(op.args, function.params, strict=True) if param in use.roles]  # type: ignore[attr-defined]
+        given = zip(args, function.params, strict=True)
+        return [(arg, use.roles[param]) for arg, param in given if param in use.roles]
 
     def reads_in(self, op: Op) -> set[Var]:
         use = self.uses.get(called(op)) if type(op) is Call else None  # type: ignore[arg-type]
@@ -292,7 +297,7 @@ class Pullers(Twins):
         assert use is not None
         params = dict(zip(function.params, twin.params, strict=True))
         sources = {params[var]: params[var] for var, what in use.roles.items() if "receive" in what}
-        Puller(self, sources, any("close" in what for what in use.roles.values())).rewrite(code_of(twin))
+        Puller(self, sources, any("close" in what for what in use.roles.values())).rewrite(twin)
         twin.is_generator = True
 
 
@@ -338,10 +343,11 @@ class Puller:
         self.sources = sources
         self.closes = closes
 
-    def rewrite(self, code: Block) -> None:
+    def rewrite(self, function: Function) -> None:
+        code = code_of(function)
         if self.closes:
             for block, last in tails(code):
-                self.end(block, last)
+                self.end(block, last, function.span)
         for block in own_blocks(code):
             for instr in block.instrs:
                 op = instr.op
@@ -354,7 +360,7 @@ class Puller:
                     if instr.var is not None:
                         instr.var.op = made
 
-    def end(self, block: Block, last: Let | None) -> None:
+    def end(self, block: Block, last: Let | None, span: Any) -> None:
         """Ends the generator where the channel is closed. Elsewhere its receiver would wait for ever."""
         op = None if last is None else last.op
         if last is not None and type(op) is CallBuiltin and op.name == "channel/close":
@@ -362,7 +368,7 @@ class Puller:
             if type(block.exit) is Result and type(block.exit.value) is Ref and block.exit.value.var is last.var:
                 block.exit.value = Lit(None, atom(NIL))
         elif type(op) is not Call or not any("close" in what for _, what in self.pullers.done_by(op) or ()):
-            block.instrs.append(Let(None, CallRuntime(UNFINISHED, [], type=atom(NIL))))
+            block.instrs.append(Let(None, CallRuntime(UNFINISHED, [], span=span, type=atom(NIL))))
 
     def made(self, op: Op) -> Op | None:
         """What takes the place of an operation on channels."""

@@ -22,8 +22,10 @@ from semac.types.signatures import signatures_of
 ATOMS = NUMBER | STR | BOOL | NIL | CHAR | KEYWORD | SYMBOL
 CHANGING = ("lib.text.bytes", "lib.numbers.typed_arrays")  # modules of what can be changed
 NOT_SILENT = frozenset((anf.SetArrayItem, anf.Try, anf.MakeRecordType))
-EXCEPT = ("sema_runtime.tasks.", "sema_runtime.conditions.", "sema_runtime.values.promises:", "sema_runtime.values.parameters:",
-          "sema_runtime.values.mutable:", "sema_runtime.support.embedded:")  # fmt: skip
+EXCEPT = (
+    "sema_runtime.tasks.", "sema_runtime.conditions.", "sema_runtime.values.promises:", "sema_runtime.values.mutable:",
+    "sema_runtime.values.parameters:", "sema_runtime.values.functions:", "sema_runtime.support.embedded:",
+)  # fmt: skip
 RAISES = frozenset(("div", "floordiv", "mod", "item", "array_item", "flat_item", "spread"))  # all their effect
 
 
@@ -50,6 +52,8 @@ def silent_calls(op: Op) -> list[Function] | None:
         if not is_silent_builtin(name):
             return None
         return callbacks(op.args) if calls_back(name) else []  # type: ignore[attr-defined]
+    if kind is anf.Call:
+        return called_values(op.head) if all(silent_head(op.head)) else None  # type: ignore[attr-defined]
     if kind is CallRuntime:
         path: str = op.path  # type: ignore[attr-defined]
         return [] if path == "builtins:next" or (path.startswith(RUNTIME) and not path.startswith(EXCEPT)) else None
@@ -58,10 +62,12 @@ def silent_calls(op: Op) -> list[Function] | None:
         where, _, name = slow.partition(":")
         is_fine = is_silent_builtin(name) if where == "builtin" else where.startswith(RUNTIME[:2])
         return [] if is_fine else None
-    found = called_by(op)
-    if found is None or kind is not anf.Call:
-        return found
-    return found if all(silent_head(op.head)) else None  # type: ignore[attr-defined]
+    return called_by(op)
+
+
+def called_values(head: Expr) -> list[Function]:
+    """The functions of the unit that a value is known to be. Of any other, the runtime asks whether it is silent."""
+    return functions_of(head) or []
 
 
 def silent_head(head: Expr) -> list[bool]:
@@ -73,15 +79,14 @@ def silent_head(head: Expr) -> list[bool]:
 
 
 def callbacks(args: list[Expr]) -> list[Function] | None:
-    """The functions among the arguments of a builtin; None where one isn't known."""
+    """The functions among the arguments of a builtin; None where one isn't silent."""
     found: list[Function] = []
     for arg in args:
         if type(arg) is anf.Lit or not arg.type.tags & FN:
             continue
-        functions = functions_of(arg)
-        if functions is None or not all(silent_head(arg)):
+        if not all(silent_head(arg)):
             return None
-        found += functions
+        found += called_values(arg)
     return found
 
 
@@ -90,11 +95,11 @@ def changed(op: Op) -> Expr | None:
     if type(op) is anf.SetItem:
         return op.subject
     is_change = type(op) is PythonOp and PYTHON_OPS[op.kind].rank == EFFECT and op.kind not in RAISES
-    return op.args[0] if is_change else None  # type: ignore[attr-defined, no-any-return]
+    return op.args[0] if is_change else None  # type: ignore[attr-defined]
 
 
 def is_own(value: Expr | None, mine: set[Var]) -> bool:
-    return type(value) is Ref and value.var in mine
+    return value is None or (type(value) is Ref and value.var in mine)
 
 
 class Silence:
@@ -148,11 +153,11 @@ def reads_of(block: Block, own: set[Var], apart: set[Op]) -> tuple[set[Function]
             values += operands(op)
             if type(op) is Read:
                 read.add(op.var)
-            elif type(op) is Assign and op.var not in mine:
-                return None
-            elif changed(op) is not None and not is_own(changed(op), mine):
+            elif (type(op) is Assign and op.var not in mine) or not is_own(changed(op), mine):
                 return None
         read.update(value.var for value in values if type(value) is Ref)
+        if any(type(value) is anf.BuiltinRef and not is_silent_builtin(value.name) for value in values):
+            return None
     return called, read - mine
 
 
@@ -177,8 +182,25 @@ def is_still_type(var: Var) -> bool:
     return is_one and var.type is not None and bool(var.type.tags) and var.type.only(ATOMS)
 
 
-def is_one_value(var: Var) -> bool:
-    """Whether a variable holds one value, as the runtime has it, whenever it is read."""
-    if var.assigned or var.early or var.late or var.defined > 1 or (var.is_global and not var.defined):
+def is_one_value(var: Var, may_be_late: bool = False) -> bool:
+    """Whether a variable holds one value, as the runtime has it, whenever it is read. may_be_late: and has it then."""
+    if (
+        var.assigned
+        or var.early
+        or (var.late and not may_be_late)
+        or var.defined > 1
+        or (var.is_global and not var.defined)
+    ):
         return False
     return var.type is None or not var.type.form
+
+
+def mark_silent(functions: list[Function]) -> None:
+    """Marks functions that are silent by themselves, whatever silent functions they are given."""
+    for function in functions:
+        if function.is_generator or function.is_silent:
+            continue
+        params = {*function.params, *([function.rest] if function.rest is not None else [])}
+        facts = reads_of(code_of(function), params, set())
+        if facts is not None:
+            function.is_silent = all(is_one_value(var, True) for var in facts[1])

@@ -12,8 +12,9 @@ queue. Text for people and code under a debugger keep the functions as they are 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Let, Op, Ref
+from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Expr, Let, Op, Ref
 from semac.anf.walk import all_blocks, code_of, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function
@@ -38,10 +39,11 @@ def step_tasks(unit: Unit) -> None:
         Stepped(function, twins).rewrite()
     known = Waits(unit)
     for instr in spawns:
-        value = instr.op.args[0]  # type: ignore[attr-defined]
+        args: list[Expr] = instr.op.args  # type: ignore[attr-defined]
+        value: Any = args[0]
         is_closed = known.is_safe(code_of(value.var.op.function))
         path = RUNTIME + ("spawn_closed" if is_closed else "spawn_open")
-        instr.op = CallRuntime(path, instr.op.args, span=instr.op.span, type=instr.op.type)
+        instr.op = CallRuntime(path, args, span=instr.op.span, type=instr.op.type)
         if instr.var is not None:
             instr.var.op = instr.op
 

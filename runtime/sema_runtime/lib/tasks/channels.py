@@ -84,11 +84,12 @@ def channel_recv(channel: Any) -> Any:
         except BaseException:
             channel.break_off(scheduler())
             raise
-        run = channel.run
-        if LAST_RUN[0] is not run or value is None or value is FAILED:
-            return channel.pulled(scheduler(), value)
-        run[2] += 1
-        return value
+        else:
+            run = channel.run
+            if LAST_RUN[0] is run and value is not None:
+                run[2] += 1
+                return value
+        return channel.pulled(scheduler(), value)
     buffer = channel.buffer  # as in Channel.receive, without its frames
     if buffer:
         return channel.take() if channel.senders else buffer.popleft()
