@@ -42,4 +42,5 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "modules": (8, lambda seed, _: Source(random_modules.Modules(seed).program())),
     "corpus": (40, lambda seed, _: Source(mutations.mutated(seed))),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
+    "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

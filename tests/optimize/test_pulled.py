@@ -20,7 +20,7 @@ from semac.verify.unit import Verifier
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from random_pipelines import Pipelines
+from random_tasks import Quiet
 
 STAGES = """
 (define log '())
@@ -107,7 +107,7 @@ def test_answers(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
 def test_random_programs_answer_as_without(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counts(monkeypatch)
     for seed in range(60):
-        source = Pipelines(seed).program()
+        source = Quiet(seed).program()
         assert outcome(source, "program") == outcome(source, "program", False), seed
     assert counts.pulled > counts.settled > 10
 

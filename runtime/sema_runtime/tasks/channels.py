@@ -118,7 +118,7 @@ class Channel:
         elif LAST_RUN[0] is self.run:
             self.run[2] += 1
         else:
-            pulled.note_run(self)
+            pulled.note_receive(self)
         if value is None:
             pulled.ended()
         return value

@@ -14,11 +14,9 @@ the start. An error in a pulled task settles as well: the scheduler comes to the
 
 from __future__ import annotations
 
-from greenlet import getcurrent  # type: ignore[import-untyped]
-
 from sema_runtime.tasks.channels import TAKEN, Channel
 from sema_runtime.tasks.scheduler import Scheduler
-from sema_runtime.tasks.steppers import Stepper, TaskGreenlet
+from sema_runtime.tasks.steppers import Stepper
 from sema_runtime.tasks.still import is_still
 from sema_runtime.tasks.waiting import LAST_RUN, PULLING
 
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     Values = Generator[Any, None, None]
 
-MOST_STEPS = 100_000  # that are kept; the same one many times is one
+MOST_STEPS = 1_000_000  # that are kept, in 16 bytes each; the same one many times is one
 
 
 class Unfinished(Exception):
@@ -69,11 +67,18 @@ def has_more(values: Any) -> bool:
 
 
 class Pulled:
-    """The pulled tasks of a scheduler. steps: what the root did: a word, what it was about, how many times."""
+    """The pulled tasks of a scheduler.
+
+    kinds, counts: what the root did: a word and what it was about, and how many times one after the other; run: the
+    last of it, as a list of three, which goes on.
+    """
 
     def __init__(self, queue: Scheduler) -> None:
         self.queue = queue
-        self.steps: list[list[Any]] = []
+        self.kinds: list[tuple[str, Any]] = []
+        self.counts: list[int] = []
+        self.run: list[Any] | None = None
+        self.known: dict[tuple[str, Any], tuple[str, Any]] = {}
         self.tasks: list[tuple[Stepper, Values]] = []
         self.before: dict[Channel, tuple[list[Any], bool, int]] = {}  # of each channel: values, whether closed, room
         self.late: dict[Channel, Values] = {}  # of channels that had a receiver before they had a sender
@@ -84,7 +89,7 @@ class Pulled:
     def is_alone(self) -> bool:
         """Whether the root is running, and there are no tasks but those that are pulled."""
         queue = self.queue
-        if type(queue) is not Scheduler or queue.alive != len(self.tasks) or type(getcurrent()) is TaskGreenlet:
+        if type(queue) is not Scheduler or queue.alive != len(self.tasks) or queue.current() is not queue.root:
             return False
         return not (queue.ready or queue.external or queue.in_loop or queue.idle_runners)
 
@@ -142,23 +147,31 @@ class Pulled:
     def note(self, word: str, what: Any = None) -> None:
         """Keeps a step."""
         LAST_RUN[0] = None
-        last = self.steps[-1] if self.steps else None
-        if last is not None and last[0] == word and last[1] is what:
-            last[2] += 1
-            return
-        self.steps.append([word, what, 1])
-        self.limit()
+        run = self.run
+        if run is not None and run[0] == word and run[1] is what:
+            run[2] += 1
+        else:
+            self.begin_run([word, what, 0])
 
-    def note_run(self, channel: Channel) -> None:
+    def note_receive(self, channel: Channel) -> None:
         """Keeps that the root has received, from another channel than before: `channel_recv` counts on."""
-        run = ["receive", channel, 1]
-        self.steps.append(run)
-        channel.run = LAST_RUN[0] = run
-        self.limit()
+        LAST_RUN[0] = channel.run
+        self.begin_run(channel.run)
 
-    def limit(self) -> None:
-        if len(self.steps) > MOST_STEPS:
+    def begin_run(self, run: list[Any]) -> None:
+        self.end_run()
+        self.run = run
+        run[2] = 1
+        if len(self.counts) > MOST_STEPS:
             self.settle()
+
+    def end_run(self) -> None:
+        run = self.run
+        if run is not None:
+            key = run[0], run[1]
+            self.kinds.append(self.known.setdefault(key, key))
+            self.counts.append(run[2])
+            self.run = None
 
     # Ends
 
@@ -199,7 +212,8 @@ class Pulled:
             channel.closed, channel.room = is_closed, room
         callback, root.callback = root.callback, None  # whether a step in it gave a turn is known
         try:
-            for word, what, count in self.steps:
+            self.end_run()
+            for (word, what), count in zip(self.kinds, self.counts, strict=True):
                 for _ in range(count):
                     self.repeat(word, what)
         finally:

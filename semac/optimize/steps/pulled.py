@@ -45,7 +45,7 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import lambda_applied
 from semac.optimize.loops.higher_order import for_each
-from semac.optimize.steps.rewrite import bound_in, own_blocks
+from semac.optimize.steps.rewrite import bound_in, local_steppers, own_blocks
 from semac.optimize.steps.silent import Silence, bound_by, is_one_value, is_still_type, mark_silent
 from semac.optimize.steps.tasks import spawned, steppable
 from semac.optimize.steps.twins import Twins, called
@@ -229,7 +229,7 @@ class Pullers(Twins):
     def use_of_twin(self, function: Function) -> Use | None:
         """What a function of the top level does with the channels among its arguments."""
         if function not in self.uses:
-            self.uses[function] = None  # while it is studied: one that calls itself has no copy
+            self.uses[function] = None  # while it is studied: those that call each other have no copies
             use = self.use_of(function)
             if use is not None and set(use.roles) <= set(function.params):
                 self.uses[function] = use
@@ -244,8 +244,16 @@ class Pullers(Twins):
         apart: set[Op] = set()
         reads: set[Var] = set()
         closing: set[Op] = set()
+        repeats: list[Op] = []  # calls of itself
+        local = local_steppers(code)
         for block in own_blocks(code):
             for instr in block.instrs:
+                if type(instr.op) is Call and called(instr.op) is function:
+                    repeats.append(instr.op)
+                    continue
+                if is_call_of(instr.op, local):
+                    apart.add(instr.op)
+                    continue
                 done = self.done_by(instr.op)
                 if done is None:
                     return None
@@ -263,6 +271,11 @@ class Pullers(Twins):
             if type(block.exit) is Jump and block.exit.target is function:
                 for arg, param in zip(block.exit.args, function.params, strict=True):
                     counts[param] += type(arg) is Ref and arg.var is param
+        for op in repeats:
+            apart.add(op)
+            if any("close" in what for what in roles.values()):
+                closing.add(op)
+            counts.update(passed_on(op, function))
         if any("receive" in what and len(what) > 1 for what in roles.values()):
             return None
         if sum("receive" not in what for what in roles.values()) > 1:
@@ -299,6 +312,17 @@ class Pullers(Twins):
         sources = {params[var]: params[var] for var, what in use.roles.items() if "receive" in what}
         Puller(self, sources, any("close" in what for what in use.roles.values())).rewrite(twin)
         twin.is_generator = True
+
+
+def is_call_of(op: Op, functions: dict[Var, Function]) -> bool:
+    """Whether an operation calls a function that is the value of one of the variables."""
+    return type(op) is Call and type(op.head) is Ref and op.head.var in functions
+
+
+def passed_on(op: Op, function: Function) -> list[Var]:
+    """The parameters that a function hands on, each as itself, where it calls itself."""
+    args: list[Expr] = op.args  # type: ignore[attr-defined]
+    return [param for arg, param in zip(args, function.params, strict=False) if type(arg) is Ref and arg.var is param]
 
 
 def channel_of(value: Expr, own: set[Var]) -> Var | None:
@@ -342,12 +366,16 @@ class Puller:
         self.pullers = pullers
         self.sources = sources
         self.closes = closes
+        self.local: dict[Var, Function] = {}
 
     def rewrite(self, function: Function) -> None:
         code = code_of(function)
         if self.closes:
             for block, last in tails(code):
                 self.end(block, last, function.span)
+        self.local = local_steppers(code)
+        for inner in self.local.values():
+            inner.is_generator = True
         for block in own_blocks(code):
             for instr in block.instrs:
                 op = instr.op
@@ -376,6 +404,8 @@ class Puller:
             return CallRuntime("builtins:next", [Ref(self.source(op.args[0]), ANY), Lit(None, atom(NIL))])
         if type(op) is CallBuiltin and op.name == "channel/send":
             return Give([op.args[1]])
+        if is_call_of(op, self.local):
+            return YieldFrom("", [op.head, *op.args])  # type: ignore[attr-defined]
         function = called(op) if type(op) is Call else None
         if function is None or function not in self.pullers.stepping:
             return None
