@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from sema_runtime.tasks.promises import wrong_value
-from sema_runtime.tasks.scheduler import settle_pulled, wait_in
+from sema_runtime.tasks.scheduler import scheduler, settle_pulled, wait_in
 from sema_runtime.tasks.waiting import LAST_RUN, PULLING
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.printer import to_text
@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sema_runtime.tasks.pulled import Pulled
     from sema_runtime.tasks.scheduler import Scheduler
     from sema_runtime.tasks.waiting import Fiber
 
@@ -45,18 +46,18 @@ class Channel:
     def sema_text(self) -> str:
         return "<channel>"
 
-    def send(self, scheduler: Scheduler, value: Any) -> None:
+    def send(self, queue: Scheduler, value: Any) -> None:
         """Hands the value to a waiting receiver or the buffer; waits for room. Raises SemaError when closed."""
-        if scheduler.natives and (self.closed or len(self.buffer) < self.room):
-            if scheduler.current().note_use():
+        if queue.natives and (self.closed or len(self.buffer) < self.room):
+            if queue.current().note_use():
                 if self.closed:
-                    scheduler.pause()
+                    queue.pause()
                     raise dropped(value)
-                scheduler.turn(self._put, value)
+                queue.turn(self._put, value)
                 return
         if not self._put(value):
             if PULLING and settle_pulled():
-                self.send(scheduler, value)
+                self.send(queue, value)
                 return
             wait_in(self.senders, value)
 
@@ -74,59 +75,60 @@ class Channel:
             return True
         return False
 
-    def receive(self, scheduler: Scheduler) -> Any:
+    def receive(self, queue: Scheduler) -> Any:
         """The next value; waits for one. nil when the channel is closed and empty."""
         if self.source is not None:
-            return self.pull(scheduler)
-        is_first = bool(scheduler.natives and (self.buffer or self.closed)) and scheduler.current().note_use()
-        return self.receive_now(scheduler, is_first)
+            return self.pull()
+        is_first = bool(queue.natives and (self.buffer or self.closed)) and queue.current().note_use()
+        return self.receive_now(is_first)
 
-    def receive_now(self, scheduler: Scheduler, is_first: bool) -> Any:
+    def receive_now(self, is_first: bool) -> Any:
         """As `receive`. is_first: whether a value that is there gives a turn, in a callback."""
         if is_first and (self.buffer or self.closed):
-            return scheduler.turn(self.take)
+            return scheduler().turn(self.take)
         if self.buffer:
             return self.take()
         if self.closed:
             return None
         if PULLING and settle_pulled():
-            return self.receive_now(scheduler, is_first)
+            return self.receive_now(is_first)
         return wait_in(self.receivers)
 
-    def pull(self, scheduler: Scheduler) -> Any:
-        """The next value of the source."""
-        is_first = bool(scheduler.natives) and scheduler.current().note_use()
+    def pull(self) -> Any:
+        """The next value of the source, for the root."""
+        run = self.run
+        pulled: Pulled = run[1]
+        callback = pulled.root.callback
+        is_first = callback is not None and callback.is_fresh
+        if callback is not None:
+            callback.is_fresh = False
+            callback.is_used = True
         try:
             value = next(self.source, None)
         except Exception:
             value = FAILED
         except BaseException:
-            self.break_off(scheduler)
+            pulled.break_off()
             raise
-        return self.pulled(scheduler, value, is_first)
+        else:
+            if LAST_RUN[0] is run and value is not None and not is_first:
+                run[2] += 1
+                return value
+        return self.pulled(value, is_first)
 
-    def pulled(self, scheduler: Scheduler, value: Any, is_first: bool = False) -> Any:
+    def pulled(self, value: Any, is_first: bool = False) -> Any:
         """A value of the source, which the root has received; from the scheduler where the source has failed."""
+        pulled: Pulled = self.run[1]
         if value is FAILED:
-            scheduler.settle_pulled()
-            return self.receive_now(scheduler, is_first)
-        pulled = scheduler.pulled
-        if pulled is None:
-            return value
+            pulled.settle()
+            return self.receive_now(is_first)
         if is_first:
             pulled.note("receive first", self)
-        elif LAST_RUN[0] is self.run:
-            self.run[2] += 1
         else:
             pulled.note_receive(self)
         if value is None:
             pulled.ended()
         return value
-
-    def break_off(self, scheduler: Scheduler) -> None:
-        """Leaves the sources alone: an exception that isn't the program's has ended one."""
-        if scheduler.pulled is not None:
-            scheduler.pulled.break_off()
 
     def take(self) -> Any:
         """The next value of the buffer, nil when it is empty; the first waiting sender's value moves up."""

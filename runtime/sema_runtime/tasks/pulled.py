@@ -70,15 +70,15 @@ class Pulled:
     """The pulled tasks of a scheduler.
 
     kinds, counts: what the root did: a word and what it was about, and how many times one after the other; run: the
-    last of it, as a list of three, which goes on.
+    last of it, which goes on: a list of the kind, this object and the count.
     """
 
     def __init__(self, queue: Scheduler) -> None:
         self.queue = queue
+        self.root = queue.root
         self.kinds: list[tuple[str, Any]] = []
         self.counts: list[int] = []
         self.run: list[Any] | None = None
-        self.known: dict[tuple[str, Any], tuple[str, Any]] = {}
         self.tasks: list[tuple[Stepper, Values]] = []
         self.before: dict[Channel, tuple[list[Any], bool, int]] = {}  # of each channel: values, whether closed, room
         self.late: dict[Channel, Values] = {}  # of channels that had a receiver before they had a sender
@@ -120,7 +120,7 @@ class Pulled:
         self.before[channel] = list(channel.buffer), channel.closed, channel.room
         channel.buffer.clear()
         channel.room = 0
-        channel.run = ["receive", channel, 0]
+        channel.run = [("receive", channel), self, 0]
 
     def taken(self, channel: Channel) -> Values:
         """What the only receiver of a channel goes through."""
@@ -148,10 +148,10 @@ class Pulled:
         """Keeps a step."""
         LAST_RUN[0] = None
         run = self.run
-        if run is not None and run[0] == word and run[1] is what:
+        if run is not None and run[0] == (word, what):
             run[2] += 1
         else:
-            self.begin_run([word, what, 0])
+            self.begin_run([(word, what), self, 0])
 
     def note_receive(self, channel: Channel) -> None:
         """Keeps that the root has received, from another channel than before: `channel_recv` counts on."""
@@ -159,19 +159,14 @@ class Pulled:
         self.begin_run(channel.run)
 
     def begin_run(self, run: list[Any]) -> None:
-        self.end_run()
+        last = self.run
+        if last is not None:
+            self.kinds.append(last[0])
+            self.counts.append(last[2])
         self.run = run
         run[2] = 1
         if len(self.counts) > MOST_STEPS:
             self.settle()
-
-    def end_run(self) -> None:
-        run = self.run
-        if run is not None:
-            key = run[0], run[1]
-            self.kinds.append(self.known.setdefault(key, key))
-            self.counts.append(run[2])
-            self.run = None
 
     # Ends
 
@@ -205,15 +200,15 @@ class Pulled:
 
     def settle(self) -> None:
         """Does again what the root did, with tasks that the scheduler runs: so all are where they would be."""
-        root = self.queue.root
+        root = self.root
         self.leave()
         for channel, (values, is_closed, room) in self.before.items():
             channel.buffer.extend(values)
             channel.closed, channel.room = is_closed, room
         callback, root.callback = root.callback, None  # whether a step in it gave a turn is known
         try:
-            self.end_run()
-            for (word, what), count in zip(self.kinds, self.counts, strict=True):
+            last = [] if self.run is None else [(self.run[0], self.run[2])]
+            for (word, what), count in (*zip(self.kinds, self.counts, strict=True), *last):
                 for _ in range(count):
                     self.repeat(word, what)
         finally:
@@ -221,9 +216,9 @@ class Pulled:
 
     def repeat(self, word: str, what: Any) -> None:
         if word == "receive":
-            what.receive_now(self.queue, False)
+            what.receive_now(False)
         elif word == "receive first":
-            what.receive_now(self.queue, True)
+            what.receive_now(True)
         elif word == "pause":
             self.queue.pause()
         elif word == "begin":

@@ -73,23 +73,23 @@ def channel_recv(channel: Any) -> Any:
     """
     if type(channel) is not Channel:
         wrong_value("channel", channel)
-    if CALLING:
-        return channel.receive(scheduler())
     source = channel.source
+    if CALLING:
+        return channel.receive(scheduler()) if source is None else channel.pull()
     if source is not None:  # as in Channel.pull, without its frames
         try:
             value = next(source, None)
         except Exception:
             value = FAILED
         except BaseException:
-            channel.break_off(scheduler())
+            channel.run[1].break_off()
             raise
         else:
             run = channel.run
             if LAST_RUN[0] is run and value is not None:
                 run[2] += 1
                 return value
-        return channel.pulled(scheduler(), value)
+        return channel.pulled(value)
     buffer = channel.buffer  # as in Channel.receive, without its frames
     if buffer:
         return channel.take() if channel.senders else buffer.popleft()
