@@ -29,6 +29,7 @@ from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
 from semac.box.products import CHECK, bound_products
 from semac.box.profile import advice
+from semac.box.straight import runs_once
 from semac.box.tasks import Asked, Tasks
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
 from semac.ir.unit import Unit
@@ -413,6 +414,7 @@ def guard_compiler(runner: Runner) -> None:
         admit(unit, runner.granted, runner.inputs)
         runner.is_admitted = True
         unit.left_out |= LEFT_OUT
+        unit.optimize = unit.optimize and not runs_once(unit)
 
     def check_code(tree: ast.Module) -> None:
         imports.update(runner.session.shared.imports)
