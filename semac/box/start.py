@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 EXTENSIONS = (  # modules of Python that load libraries
     "_bisect", "_blake2", "_contextvars", "_csv", "_datetime", "_decimal", "_hashlib", "_heapq", "_json", "_opcode",
@@ -38,8 +39,8 @@ class Gaps:
 
     def __init__(self) -> None:
         library = ctypes.CDLL(None)
-        self.map = getattr(library, "mmap", None)
-        self.unmap = getattr(library, "munmap", None)
+        self.map: Any = getattr(library, "mmap", None)
+        self.unmap: Any = getattr(library, "munmap", None)
         self.taken: list[tuple[int, int]] = []
 
     def take(self) -> None:

@@ -19,7 +19,7 @@ def runs_once(unit: Unit) -> bool:
     for form in unit.blocks:
         for block in all_blocks(form):
             for instr in block.instrs:
-                kind = type(instr.op)
-                if kind not in ONCE or (kind is nodes.CallBuiltin and instr.op.name in CALLERS):
+                op = instr.op
+                if type(op) not in ONCE or (type(op) is nodes.CallBuiltin and op.name in CALLERS):
                     return False
     return True
