@@ -402,6 +402,7 @@ for _kind in ("abs", "float", "int"):
 for _kind in ("sqrt", "sin", "cos", "atan", "tanh", "gcd"):
     _from_math(_kind)
 _op("floor", lambda args, loc: binop(args[0], ast.FloorDiv(), const(1, loc), loc))
+_op("first_of", lambda args, loc: args[0])
 _op("second_of", lambda args, loc: args[1])
 _op("ord", lambda args, loc: call(builtin("ord", loc), [attribute(args[0], "value", loc)], loc))
 

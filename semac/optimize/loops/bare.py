@@ -43,11 +43,14 @@ def bare_lists(unit: Unit) -> None:
     bare_rests(unit)
     for var, definition in made.items():
         if uses[var] and uses[var] == len(reads.get(var, ())):
-            if type(definition.op) is Python:
-                definition.op.kind = "split_items"
+            is_filled = type(definition.op) is Python  # no text splits into nothing
+            if is_filled:
+                definition.op.kind = "split_items"  # type: ignore[attr-defined]
             else:
                 definition.op.bare = True  # type: ignore[attr-defined]
             for instr in reads[var]:
+                if is_filled and type(instr.op) is Python and instr.op.kind == "car":
+                    instr.op.kind = "sure_car"
                 take_items(instr)
 
 
