@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-    Call = tuple[CodeType, dict[str, Any], int, int]  # code, globals, instruction, line
+    Call = tuple[CodeType, dict[str, Any], int, int | None]  # code, globals, instruction, line
     Bind = Callable[[int], None]
     Made = Callable[[int, Any], Any]
     # Of a function: its index, its name, the statement that binds it (-1: of a lambda), the globals that it needs, the

@@ -196,7 +196,6 @@ def comparison(op: CallBuiltin, guards: bool) -> Op | None:
             return Python(kind, op.args)
         if op.name in UNORDERED and (a.only(FLOAT) or b.only(FLOAT)):
             return runtime(ARITHMETIC + kind, op)
-        likely, _ = likely_kind(op.args)
         if op.name in UNORDERED and any(type_.tags & FLOAT for type_ in types):
             return guarded(op, UNORDERED[op.name], ARITHMETIC + kind, guards)
         return guarded(op, kind, ARITHMETIC + kind, guards)
