@@ -13,6 +13,7 @@ from semac.anf.nodes import (
     CallRuntime,
     Closure,
     Comprehension,
+    Destructure,
     For,
     If,
     Loop,
@@ -106,7 +107,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
     Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`
     Pass("inline", inline_builtins, (*INLINE, *INLINE_RUNTIME)),  # small builtins become operations of Python
-    Pass("bare", bare_lists, (Comprehension, Closure), needs="inline"),  # lists that are only read are Python's own
+    Pass("bare", bare_lists, (Comprehension, Closure, Python, Match, Destructure), needs="inline"),  # lists that are only read are Python's own
     Pass("operators", lower_operators, LOWERINGS, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints, [For]),  # loops that add up ints become `sum`
     Pass("steps", step_tasks, (SPAWN, "async/spawn")),  # tasks that wait for channels are generators
