@@ -11,7 +11,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
-from semac.anf.records import RecordMember, RecordType
+from semac.anf.records import RecordMember, RecordType, of_type
 from semac.anf.walk import code_of, operands, params_of
 from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
@@ -48,6 +48,7 @@ from semac.types.lattice import (
     dict_of,
     function_of,
     join,
+    join_all,
     list_of,
     make,
     restrict,
@@ -313,28 +314,39 @@ class Flow:
         if member.role == "constructor":
             if len(args) != len(record.params):
                 return NEVER
+            made = record if self.solver.sealed or self.is_called_by_others() else record.own
             for name, arg in zip(record.params, args, strict=True):
                 self.solver.fill(record.fields[name], arg)
-            return make(RECORD, records=None if record.has_twin else frozenset((record,)))
+                if made is not record:
+                    self.solver.fill(made.fields[name], arg)
+            return make(RECORD, records=None if record.has_twin else frozenset((made,)))
         if len(args) != 1:
             return NEVER
         if member.role == "predicate":
             return BOOL_TYPE
         return self.field(record, member.field, args[0])
 
+    def is_called_by_others(self) -> bool:
+        """Whether the code that is visited is in a function which anybody may call with anything."""
+        function = self.solver.current if type(self.solver.current) is Function else None
+        while function is not None and not function.is_open:
+            function = function.parent
+        return function is not None
+
     def field(self, record: RecordType, name: str, subject: Type) -> Type:
         """What an accessor gives for a value of a type; it raises for what isn't a record of its own type."""
-        if not subject.tags & RECORD or (subject.records is not None and record not in subject.records):
+        known = of_type(subject.records, record)
+        if not subject.tags & RECORD or not known:
             return NEVER
         if record.has_twin or name not in record.fields or (subject.records is None and not self.solver.sealed):
             return ANY
-        return self.solver.read(record.fields[name])
+        return join_all(self.solver.read(each.fields[name]) for each in known)
 
     def set_attribute(self, subject: Type) -> None:
         """Something sets an attribute of a value: it may be a field of a record."""
         if subject.tags & RECORD:
             for record in subject.records or self.unit.records.values():
-                for cell in record.fields.values():
+                for cell in [*record.declared.fields.values(), *record.own.fields.values()]:
                     self.solver.grow(cell, ANY)
 
     # Data
