@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import Any
 
-from sema_runtime.box.codec import nodes_in, to_frame
+from sema_runtime.box.codec import from_body, nodes_in, to_frame
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.bundle import python_command
@@ -59,6 +59,7 @@ class Worker:
         self.is_ready = False
         self.unread = bytearray()
         self.most_processor: float | None = None
+        self.told: dict[str, Any] = {}  # what stays the same from program to program, as the process has it
         self.waiting = select.poll()  # which takes descriptors of any number
         self.waiting.register(pipe, select.POLLIN)
 
@@ -75,13 +76,34 @@ class Worker:
             return 0.0
 
     def send(self, message: dict[str, Any], deadline: float) -> None:
+        frame = to_frame(message)
+        try:
+            sent = self.pipe.send(frame, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            raise Died() from None
+        if sent < len(frame):
+            self._send_rest(memoryview(frame)[sent:], deadline)
+
+    def _send_rest(self, rest: memoryview, deadline: float) -> None:
+        """Sends what the process hasn't taken at once."""
         self.pipe.settimeout(max(0.001, deadline - time.monotonic()))
         try:
-            self.pipe.sendall(to_frame(message))
+            self.pipe.sendall(rest)
         except TimeoutError:
             raise Late() from None
         except OSError:
             raise Died() from None
+        finally:
+            self.pipe.settimeout(None)
+
+    def news(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Those of the facts that the process doesn't have, which are noted as told."""
+        told = self.told
+        news = {name: fact for name, fact in facts.items() if name not in told or told[name] != fact}
+        told.update(news)
+        return news
 
     def receive(self, deadline: float, most: int) -> dict[str, Any]:
         """The next message. Raises Late, or Died where none will come or it is longer than most bytes."""
@@ -92,10 +114,10 @@ class Worker:
         if size > most:
             raise Died()
         body = self._bytes(size, deadline)
-        if not is_within(body, PARTS_OF_NODE * nodes_in(most // WIDEST) + EXTRA_PARTS):
+        if size > EXTRA_PARTS and not is_within(body, PARTS_OF_NODE * nodes_in(most // WIDEST) + EXTRA_PARTS):
             raise Died()  # it would take far more memory than its bytes do
         try:
-            message = json.loads(body)
+            message = from_body(body)
         except (ValueError, RecursionError):
             raise Died() from None
         if type(message) is not dict:
