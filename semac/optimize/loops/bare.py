@@ -1,7 +1,7 @@
 """Lists of whose items alone is asked are Python's own: the `List` around them isn't made.
 
-So are the rests of arguments, and of what patterns take apart. Assumes that builtins are inlined. Sound because every use
-of the list reads its items, and none can keep or change them.
+So are the rests of arguments, and of what patterns take apart. Assumes that builtins are inlined. Sound because every
+use of the list reads its items, and none can keep or change them.
 """
 
 from __future__ import annotations
