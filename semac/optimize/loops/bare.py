@@ -1,7 +1,7 @@
 """Lists of whose items alone is asked are Python's own: the `List` around them isn't made.
 
-So are the rests of arguments, which Python has as a tuple. Assumes that builtins are inlined. Sound because every use
-of the list reads its items, and none can keep or change them.
+So are the rests of arguments, and of what patterns take apart. Assumes that builtins are inlined. Sound because every
+use of the list reads its items, and none can keep or change them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,26 @@ from __future__ import annotations
 from collections import Counter
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import CallBuiltin, Comprehension, Expr, Guarded, Iteration, Let, Move, Op, Python, Read, Ref
+from semac.anf.nodes import (
+    Block,
+    CallBuiltin,
+    Comprehension,
+    Destructure,
+    Expr,
+    Guarded,
+    Iteration,
+    Let,
+    MapPattern,
+    Match,
+    Move,
+    Op,
+    Pattern,
+    Python,
+    Read,
+    Ref,
+    SequencePattern,
+    VarPattern,
+)
 from semac.anf.walk import all_blocks, exit_operands, operands
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -55,8 +74,9 @@ def bare_lists(unit: Unit) -> None:
 
 
 def bare_rests(unit: Unit) -> None:
-    """Has rests of arguments that are only read be tuples."""
+    """Has rests of arguments, and of what patterns take apart, that are only read be sequences of Python."""
     rests = {function.rest for function in unit.functions if function.rest is not None and is_fixed(function.rest)}
+    rests |= {rest for form in unit.blocks for block in all_blocks(form) for rest in rests_in(block) if is_fixed(rest)}
     if not rests:
         return
     read: dict[Var, list[Let]] = {}
@@ -85,6 +105,28 @@ def bare_rests(unit: Unit) -> None:
             ref.type = var.type
         for instr in read.get(var, ()):
             take_items(instr)
+
+
+def rests_in(block: Block) -> list[Var]:
+    """The variables that patterns of a block bind to the rest of a sequence."""
+    todo: list[Pattern] = []
+    for instr in block.instrs:
+        op = instr.op
+        if type(op) is Match:
+            todo += [clause.pattern for clause in op.clauses]
+        elif type(op) is Destructure:
+            todo.append(op.pattern)
+        elif isinstance(op, Iteration):
+            todo.append(op.target)
+    rests = []
+    for pattern in todo:  # which grows meanwhile
+        if type(pattern) is SequencePattern:
+            todo += pattern.parts
+            if type(pattern.rest) is VarPattern:
+                rests.append(pattern.rest.var)
+        elif type(pattern) is MapPattern:
+            todo += [part for _, part, _ in pattern.entries]
+    return rests
 
 
 def rests_read_by(op: Op) -> list[Expr]:
