@@ -135,7 +135,15 @@ class Pool:
         with self.lock:
             self._own()
             is_fitting = not data_mb and self.ready and self.ready[0].limits == limits
-            return self.ready.popleft() if is_fitting else self._fork(limits, data_mb)
+            worker = self.ready.popleft() if is_fitting else self._fork(limits, data_mb)
+        try:
+            worker.known()
+        except Died:  # somebody has ended the process that starts others
+            worker.end()
+            with self.lock:
+                worker = self._fork(limits, data_mb)
+            worker.known()
+        return worker
 
     def refill(self) -> None:
         """Starts processes for the next programs."""
