@@ -6,7 +6,7 @@ import ast
 import gc
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,7 @@ CHECKS = Checks()
 VERIFY = bool(os.environ.get("SEMA_VERIFY"))  # every unit after every pass
 TOO_DEEP = "expression nested too deeply"
 SPLIT_IT = "split it with define or let"
+NO_SYNTAX_WARNINGS = ("ignore", None, SyntaxWarning, None, 0)  # as the module `warnings` notes it
 
 compiler_hash()  # while the files are what was just loaded of them
 
@@ -72,12 +73,8 @@ class CompiledUnit:
     @property
     def code(self) -> CodeType:
         """The code of the module, or that of the function which an input of a session is."""
-        import warnings
-
         try:
-            with warnings.catch_warnings(), no_collection():
-                # Python's view of `(3)`: the program reports it when run
-                warnings.simplefilter("ignore", SyntaxWarning)
+            with without_syntax_warnings(), no_collection():
                 for check in CHECKS.trees:
                     check(self.tree)
                 code: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
@@ -184,6 +181,15 @@ def no_collection() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
+
+
+def without_syntax_warnings() -> AbstractContextManager[object]:
+    """Python has a view of `(3)`, but the program reports it when it is run."""
+    import warnings
+
+    if warnings.filters and warnings.filters[0] == NO_SYNTAX_WARNINGS:  # as the box has it
+        return nullcontext()
+    return warnings.catch_warnings(action="ignore", category=SyntaxWarning)
 
 
 def compile_forms(

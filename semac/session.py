@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from sema_runtime.values.errors import SemaError
@@ -62,12 +62,13 @@ class Session:
                 self.globals[self.shared.global_name(name)] = macro
         return self.execute(unit, drain=False)
 
-    def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
+    def execute(self, unit: CompiledUnit, drain: bool = True, code: CodeType | None = None) -> Any:
+        """The value of the last form. code: that of the unit, where it is there already."""
         deepen()
         names = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.names |= names if drain else names - OPERATORS  # what `eval` defines never changes the operators
         self.python_names = set(unit.unit.python_names)
-        code = unit.code
+        code = code or unit.code
         self.bind_ours()
         value = FunctionType(code, self.globals)(unit.unit.values)
         if drain:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 COMPILER = "semac.bridge"  # the module that implements Compiler, as its attribute COMPILER
-ZYGOTE = "semac.box.zygote"  # the module that starts processes of the box, run as a program
+ZYGOTE = "semac.box.start"  # the module that starts processes of the box, run as a program
 SESSION = "__sema_session__"
 NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
 

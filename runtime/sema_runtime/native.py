@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-    Call = tuple[CodeType, dict[str, Any], int, int]  # code, globals, instruction, line
+    Call = tuple[CodeType, dict[str, Any], int, int | None]  # code, globals, instruction, line
     Bind = Callable[[int], None]
     Made = Callable[[int, Any], Any]
     # Of a function: its index, its name, the statement that binds it (-1: of a lambda), the globals that it needs, the
@@ -175,22 +175,19 @@ def breathe() -> None:
     """A call of Python code, which lets signals and other threads have their turn."""
 
 
-def native_calls(frame: FrameType) -> list[Call]:
-    """The native functions that run between a frame of Python and what it has called, innermost first."""
-    return [] if _calls is None else _calls(frame)
-
-
 def enters_natively(frame: FrameType) -> bool:
     """Whether what runs was not called by a frame of Python itself, but by native functions that it has called."""
     return _calls is not None and bool(_calls(frame))
 
 
 def calls_around(frame: FrameType) -> Iterator[Call]:
-    """The calls around a frame that runs, innermost first, with those of native functions."""
+    """The calls around a frame that runs, innermost first, with those of native functions. Lines follow from the
+    instructions."""
     outer = frame.f_back
     while outer is not None:
-        yield from native_calls(outer)
-        yield outer.f_code, outer.f_globals, outer.f_lasti, outer.f_lineno
+        if _calls is not None:
+            yield from _calls(outer)
+        yield outer.f_code, outer.f_globals, outer.f_lasti, None
         outer = outer.f_back
 
 
@@ -198,10 +195,9 @@ def callers_of(frame: FrameType) -> Iterator[Call]:
     """The calls around a frame, innermost first. A frame that stands for a native function in a traceback has no
     callers of its own: they are those of the native function, while it runs."""
     if frame.f_back is not None or _calls is None:
-        yield from calls_around(frame)
-        return
-    found = False
-    for call in calls_around(sys._getframe(1)):
-        if found:
-            yield call
-        found = found or call[0] is frame.f_code
+        return calls_around(frame)
+    around = calls_around(sys._getframe(0))
+    for call in around:
+        if call[0] is frame.f_code:
+            break
+    return around

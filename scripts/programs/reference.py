@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from programs.compare import reported
 from programs.configurations import Configuration, configuration
+from programs.files import FILE
 from programs.generator import Profile
-from programs.outcome import FILE, PATIENCE, SECONDS, Difference, TimeUp, limited
+from programs.outcome import PATIENCE, SECONDS, Difference, TimeUp, limited
 from programs.program import program
 from programs.shrink import one_by_one, shrunk
 from programs.workers import SILENT, results
@@ -77,8 +78,12 @@ class Reference:
             )
         self.served += 1
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([self.served, source]).encode() + b"\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps([self.served, source]).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:  # it has ended after its last answer
+            self.end()
+            self.ask(source)
 
     def answer(self) -> Answer:
         """The answer to the program that was sent last."""

@@ -17,6 +17,7 @@ from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.numbers import Complex
 from sema_runtime.values.records import Record
 from semac.anf.nodes import Block, CallRuntime, Closure, Destructure, Let, Lit, Match, Ref
+from semac.anf.records import RecordType
 from semac.anf.walk import all_blocks, exit_operands, operands, pattern_vars
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -73,9 +74,10 @@ def admits(type_: Type, value: Any) -> bool:
 def admits_record(type_: Type, value: Record) -> bool:
     if type_.records is None:
         return True
-    record = next((record for record in type_.records if record.name == value.sema_tag), None)
-    if record is None:
-        return False
+    return any(holds(record, value) for record in type_.records if record.name == value.sema_tag)
+
+
+def holds(record: RecordType, value: Record) -> bool:
     held = zip(record.params, value.sema_members(), strict=True)
     return all(record.fields[param].type.tags & tags_of(member) for param, member in held)
 

@@ -76,12 +76,12 @@ OTHER_IMPORTS = {  # modules of which only some things are admitted
 }  # fmt: skip
 ATTRIBUTES = frozenset((
     "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "flat", "get", "is_integer", "items",
-    "join", "lookup", "name", "next", "of", "pairs", "pinned", "pop", "sema_tag", "sorted_keys", "stable", "startswith",
-    "value", "values", "with_traceback",
+    "join", "lookup", "lower", "name", "next", "of", "pairs", "pinned", "pop", "replace", "sema_tag", "sorted_keys",
+    "split", "stable", "startswith", "strip", "upper", "value", "values", "with_traceback",
 ))  # fmt: skip
 METHODS = frozenset((  # those of the attributes that a program never sees: they are called where they are named
-    "append", "assoc", "copy", "endswith", "get", "is_integer", "join", "lookup", "of", "pop", "startswith",
-    "with_traceback",
+    "append", "assoc", "copy", "endswith", "get", "is_integer", "join", "lookup", "lower", "of", "pop", "replace",
+    "split", "startswith", "strip", "upper", "with_traceback",
 ))  # fmt: skip
 BUILTIN_NAMES = frozenset((
     "abs", "all", "any", "bool", "chr", "dict", "enumerate", "Exception", "False", "float", "int", "isinstance", "iter",

@@ -1,9 +1,10 @@
 """Keeps the products of ints within the limit of bits: compiled code multiplies by Python's own operator.
 
-A product is compared with a number of 47 bits, and a larger one is handed to a function that knows the limit. The
-factors are within it, so a product takes at most twice as much before it is refused. Left alone are products of floats,
-those of two small numbers, such as the counters of loops, and those that nothing keeps: what is compared, divided with
-remainder, or an index. What such a product is made of has been compared, or is a product of small numbers itself.
+A product is compared with a number of 30 bits, which Python does at once, and one beyond it with one of 47 or 62 bits;
+a larger one is handed to a function that knows the limit. The factors are within it, so a product takes at most twice
+as much before it is refused. Left alone are products of floats, those of two small numbers, such as the counters of
+loops, and those that nothing keeps: what is compared, divided with remainder, or an index. What such a product is made
+of has been compared, or is a product of small numbers itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from semac.box.checker import FIELDS, nodes_of
 
 CHECK = "__Box_product"  # names which no name of a program becomes
 HELD = "__Box_held"
+KIND = "__Box_kind"
+SMALL = (1 << 30) - 1  # ints of one digit, as Python has them
 LARGE = 1 << 47  # with an int of 48 bits at most Python compares a float at once
+LARGE_INT = 1 << 62
 MOST_FACTORS = 4  # of a product of products that is compared once
 MOST_LEVELS = 8  # of expressions that are looked through
 MOST_ROUNDS = 10  # until all is known of which names are small
@@ -87,18 +91,23 @@ class Products:
     def rewrite(self) -> None:
         free = {id(inner) for node in self.nodes if type(node) is ast.Subscript for inner in nodes_of(node.slice)}
         sources = {id(inner) for node in self.nodes if type(node) is ast.comprehension for inner in nodes_of(node.iter)}
+        calls = [node for node in self.nodes if any(is_call_of(node, name) for name in self.times)]
+        for call in calls:
+            self.replace(call, as_call(call))
         for node in self.nodes:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.times:
-                self.replace(node, checked(node, as_call=True))
             if not is_product(node) or id(node) in free or self.is_harmless(node):
                 continue
-            new: Any = checked(node, as_call=id(node) in sources or id(node) in self.inner)
-            if type(node) is ast.AugAssign:
-                new = ast.copy_location(ast.Assign([node.target], new), node)
             parent, *_ = self.parents[id(node)]
-            if isinstance(parent, ast.IfExp) and parent.body is node and self.asks_for_number(parent.test):
-                plain = ast.IfExp(kind_test(parent.test, "float"), node, parent.orelse)
-                parent.test, parent.orelse = kind_test(parent.test, "int", named=True), ast.copy_location(plain, parent)
+            new: ast.AST
+            if id(node) in sources or id(node) in self.inner:
+                new = as_call(value_of(node))
+            elif isinstance(parent, ast.IfExp) and parent.body is node and self.asks_for_number(parent.test):
+                by_kind(parent)
+                continue
+            else:
+                new = compared(value_of(node), numbers_of(node))
+            if isinstance(node, ast.AugAssign):
+                new = ast.copy_location(ast.Assign([node.target], new), node)
             self.replace(node, new)
 
     def replace(self, node: ast.AST, new: ast.AST) -> None:
@@ -119,7 +128,7 @@ class Products:
     def is_harmless(self, product: Any) -> bool:
         if type(product) is ast.AugAssign:
             return type(product.target) is not ast.Name or is_float(product.value)
-        if getattr(product, "is_float", False) or is_float(product.left) or is_float(product.right):
+        if numbers_of(product) == "float" or is_float(product.left) or is_float(product.right):
             return True
         return (self.is_small(product.left) and self.is_small(product.right)) or self.is_transient(product)
 
@@ -185,22 +194,31 @@ class Products:
         return is_call_of(node, "len") or is_call_of(node, "ord")
 
 
-def kind_test(test: Any, kind: str, named: bool = False) -> ast.Compare:
-    """The test for one type. named: whether its operands get their names there."""
-    operands = [test.left, *test.comparators[:-1]]
-    if not named:
-        operands = [again(operand) for operand in operands]
-    last = ast.copy_location(ast.Name(kind, ast.Load()), test)
-    left, *others = operands
-    return ast.copy_location(ast.Compare(left, [ast.Is() for _ in test.ops], [*others, last]), test)
+def by_kind(choice: Any) -> None:
+    """Has a product of two numbers of one type that stands behind its test be compared where these are ints alone.
 
+    choice: `a * b if type(a) is type(b) in INT_OR_FLOAT else mul(a, b)`, which asks for the type once from now on.
+    """
 
-def again(call: Any) -> ast.expr:
-    """`type(name)` for `type((name := value))`."""
-    (asked,) = call.args
-    if isinstance(asked, ast.NamedExpr):
-        asked = ast.copy_location(ast.Name(asked.target.id, ast.Load()), asked)
-    return ast.copy_location(ast.Call(call.func, [asked], []), call)
+    def at(node: Any) -> Any:
+        return ast.copy_location(node, choice)
+
+    def is_kind(asked: ast.expr, kind: str) -> ast.expr:
+        return at(ast.Compare(asked, [ast.Is()], [at(ast.Name(kind, ast.Load()))]))  # type: ignore[no-any-return]
+
+    test, product, other = choice.test, choice.body, choice.orelse
+    others: list[ast.expr] = [test.left, *test.comparators[:-1]]
+    last = others.pop()
+    kind = at(ast.NamedExpr(at(ast.Name(KIND, ast.Store())), last))  # what follows is no other product's
+    again = at(ast.Name(KIND, ast.Load()))
+    floats = at(ast.IfExp(is_kind(again, "float"), product, other))
+    ints = compared(product, numbers_of(product) or "int")
+    if not others:
+        choice.test, choice.body, choice.orelse = is_kind(kind, "int"), ints, floats
+        return
+    are_one = at(ast.Compare(others[0], test.ops[:-1], [*others[1:], kind]))
+    inner = at(ast.IfExp(is_kind(at(ast.Name(KIND, ast.Load())), "int"), ints, floats))
+    choice.test, choice.body, choice.orelse = are_one, inner, other
 
 
 def is_product(node: ast.AST) -> bool:
@@ -223,28 +241,51 @@ def is_float(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is float
 
 
-def checked(product: Any, as_call: bool) -> ast.expr:
-    """The product where it is small, what CHECK makes of it elsewhere."""
+def value_of(product: Any) -> ast.expr:
+    """What is multiplied, also where the product is assigned at once."""
+    if not isinstance(product, ast.AugAssign):
+        return product  # type: ignore[no-any-return]
+    target = ast.copy_location(ast.Name(product.target.id, ast.Load()), product)  # type: ignore[union-attr]
+    return ast.copy_location(ast.BinOp(target, product.op, product.value), product)
+
+
+def as_call(value: Any) -> ast.expr:
+    """What CHECK makes of a product."""
+    call = ast.Call(ast.copy_location(ast.Name(CHECK, ast.Load()), value), [value], [])
+    return ast.copy_location(call, value)
+
+
+def numbers_of(product: ast.AST) -> str:
+    """What the compiler knows of a product: "float", "int", "natural", or "" for nothing."""
+    return getattr(product, "numbers", "")
+
+
+def compared(product: ast.expr, numbers: str) -> ast.expr:
+    """The product where it is below a number, what CHECK makes of it elsewhere. numbers: as in `numbers_of`."""
+    large = LARGE_INT if numbers else LARGE
 
     def at(node: Any) -> Any:
         return ast.copy_location(node, product)
 
-    def check(value: ast.expr) -> ast.expr:
-        return at(ast.Call(at(ast.Name(CHECK, ast.Load())), [value], []))  # type: ignore[no-any-return]
+    def held() -> ast.expr:
+        return at(ast.Name(HELD, ast.Load()))  # type: ignore[no-any-return]
 
-    value = product
-    if isinstance(product, ast.AugAssign) and isinstance(product.target, ast.Name):
-        value = at(ast.BinOp(at(ast.Name(product.target.id, ast.Load())), product.op, product.value))
-    if as_call:
-        return check(value)
-    held = at(ast.NamedExpr(at(ast.Name(HELD, ast.Store())), value))
-    small = [held, at(ast.Constant(LARGE))]
-    if not is_square(value):
-        small.insert(0, at(ast.UnaryOp(at(ast.USub()), at(ast.Constant(LARGE)))))
-    is_small = at(ast.Compare(small[0], [ast.Lt() for _ in small[1:]], small[1:]))
-    return at(ast.IfExp(is_small, at(ast.Name(HELD, ast.Load())), check(at(ast.Name(HELD, ast.Load())))))  # type: ignore[no-any-return]
+    is_natural = numbers == "natural"
+
+    def is_below(most: int, number: ast.expr) -> ast.expr:
+        parts = [number] if is_natural else [number, at(ast.UnaryOp(ast.USub(), at(ast.Constant(most))))]
+        return at(ast.Compare(at(ast.Constant(most)), [ast.Gt() for _ in parts], parts))  # type: ignore[no-any-return]
+
+    named = at(ast.NamedExpr(at(ast.Name(HELD, ast.Store())), product))
+    if is_square(product):  # never negative, and seldom small
+        is_small = at(ast.Compare(at(ast.Constant(large)), [ast.Gt()], [named]))
+        return at(ast.IfExp(is_small, held(), at(as_call(held()))))  # type: ignore[no-any-return]
+    larger = at(ast.IfExp(is_below(large, held()), held(), at(as_call(held()))))
+    return at(ast.IfExp(is_below(SMALL, named), held(), larger))  # type: ignore[no-any-return]
 
 
-def is_square(product: ast.BinOp) -> bool:
+def is_square(product: ast.expr) -> bool:
+    if not isinstance(product, ast.BinOp):
+        return False
     left, right = product.left, product.right
     return isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id

@@ -9,10 +9,11 @@ import json
 import os
 import sys
 import time
+import warnings
 from contextvars import Context
 from typing import Any, NoReturn
 
-from sema_runtime.box.codec import Encoder, TooLarge, decoded, nodes_in, to_frame
+from sema_runtime.box.codec import Encoder, TooLarge, decoded, from_body, nodes_in, to_frame
 from sema_runtime.box.hardening import allow_processor_seconds
 from sema_runtime.box.limits import too_many_bytes
 from sema_runtime.lib.language import output
@@ -23,12 +24,14 @@ from sema_runtime.values.printer import pretty
 from semac import pipeline
 from semac.box.admission import Refused, admit
 from semac.box.checker import Unsafe, check_tree, nodes_of
+from semac.box.compiled import Compiled, CompiledPrograms
 from semac.box.discovery import Discovery
 from semac.box.guards import apply_limits, product
 from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
 from semac.box.products import CHECK, bound_products
 from semac.box.profile import advice
+from semac.box.straight import runs_once
 from semac.box.tasks import Asked, Tasks
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
 from semac.ir.unit import Unit
@@ -75,7 +78,7 @@ class Pipe:
         if head is None:
             return None
         body = self._bytes(int.from_bytes(head, "big"))
-        return None if body is None else json.loads(body)  # our host wrote it
+        return None if body is None else from_body(body)
 
     def _bytes(self, count: int) -> bytes | None:
         """The next bytes. What comes with them is kept: a short message is read at once, its length and all."""
@@ -165,16 +168,19 @@ class Runner:
         self.defines: set[str] = set()  # the globals that the program defines or sets
         for status in ("return", "fail"):
             self.session.bind(status, completing(status))
+        self.grants: dict[str, Any] = {}  # tools and inputs, by the names of their globals
         self.tools: dict[str, str] = {}
         discovery = Discovery(self.session.names, self.tools)
         for name, function in (("dir", discovery.dir), ("apropos", discovery.apropos), ("doc", discovery.doc)):
             self.session.bind(name, function)
         self.keeping = Keeping(self.session)
+        self.compiled = CompiledPrograms()
 
     def run(self, request: dict[str, Any]) -> Answer:
-        """The answer to a request {"source", "data", "inputs", "tools", "limits", "keeps"}."""
-        limits: dict[str, int] = request["limits"]
-        self.limits, self.keeps = limits, request["keeps"]
+        """The answer to a request {"source", "data"?, "inputs", "tools", "limits", "keeps"}: "data" has inputs that are
+        new, and of the others those are left out that are as in the request before."""
+        limits: dict[str, int] = request.get("limits", self.limits)
+        self.limits, self.keeps = limits, request.get("keeps", self.keeps)
         self.is_admitted = self.is_running = False
         self.defines = set()
         self.warnings = []
@@ -225,31 +231,50 @@ class Runner:
         return self.session.globals.get(self.session.shared.global_name(name), ABSENT)
 
     def grant(self, request: dict[str, Any]) -> None:
+        """Binds tools and inputs, also those that an earlier program has defined otherwise."""
+        if not request.keys() <= {"source", "data"} or request.get("data"):
+            self.compiled.forget()
         self.keeping.starts()
-        if request["data"]:
+        if request.get("data"):
             before = memory_in_use()
             for name, value in request["data"].items():
-                self.session.bind(f"data/{name}", decoded(value))
+                self.bind(f"data/{name}", decoded(value))
             self.keeping.granted(before)
-        for name in request["tools"]:
-            self.session.bind(f"tool/{name}", self.tool(name))
-        self.tools.update(request["tools"])
-        self.inputs = frozenset(f"data/{name}" for name in request["inputs"])
+        if "tools" in request:
+            for name in request["tools"]:
+                self.bind(f"tool/{name}", self.tool(name))
+            self.tools.update(request["tools"])
+        if "inputs" in request:
+            self.inputs = frozenset(f"data/{name}" for name in request["inputs"])
+        self.session.globals.update(self.grants)
         self.granted = frozenset(self.session.names)
+
+    def bind(self, name: str, value: Any) -> None:
+        self.session.bind(name, value)
+        self.grants[self.session.shared.global_name(name)] = value
 
     def evaluate(self, source: str, limits: dict[str, int]) -> Any:
         size = len(source.encode("utf-8", "surrogatepass"))
         if size > limits["source_bytes"]:
             raise Ended(over("source_exceeded", "source_bytes", limits["source_bytes"], "send a shorter program"))
-        unit = self.session.compile(source, FILE, "module" if self.keeps else "program")
+        program = self.compiled.get(source) or self.compile(source)
+        self.warnings = program.warnings
         self.is_admitted = True
-        self.defines = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
+        self.defines = {name for name, var in program.unit.unit.globals.items() if var.defined or var.assigned}
         self.is_running = True
         self.tasks = self.new_tasks(limits["tasks"])
         use(self.tasks)
-        value = self.session.execute(unit, drain=False)
+        value = self.session.execute(program.unit, drain=False, code=program.code)
         self.tasks.finish()
+        if self.defines or self.session.macros:
+            self.compiled.forget()
+        elif self.keeps:
+            self.compiled.keep(source, program)
         return value
+
+    def compile(self, source: str) -> Compiled:
+        unit = self.session.compile(source, FILE, "module" if self.keeps else "program")
+        return Compiled(unit, unit.code, self.warnings)
 
     def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
         try:
@@ -413,6 +438,7 @@ def guard_compiler(runner: Runner) -> None:
         admit(unit, runner.granted, runner.inputs)
         runner.is_admitted = True
         unit.left_out |= LEFT_OUT
+        unit.optimize = unit.optimize and not runs_once(unit)
 
     def check_code(tree: ast.Module) -> None:
         imports.update(runner.session.shared.imports)
@@ -430,6 +456,7 @@ def prepared() -> Runner:
     """The runner of this process, whose compiler checks what it makes."""
     runner = Runner(_pipe)
     guard_compiler(runner)
+    warnings.simplefilter("ignore", SyntaxWarning)
     for name, function in ((CATCHABLE, catchable), (CHECK, product)):
         setattr(builtins, name, function)  # there, since macros look them up, too
     return runner

@@ -25,7 +25,7 @@ from sema_runtime.box.limits import Limits
 from sema_runtime.box.probe import layers
 from sema_runtime.values.digits import MOST_DIGITS
 from semac.box import worker
-from semac.box.compact import Census, close_gaps, gather
+from semac.box.compact import Census, close_gaps, gather, share_large_pages
 from semac.box.discovery import load_texts
 from semac.box.guards import guard_integers, guard_patterns
 from semac.box.profile import MODULES, restrict_forms
@@ -48,9 +48,8 @@ EXTRA = (
     "sema_runtime.lib.time.datetime", "sema_runtime.lib.text.crypto", "sema_runtime.lib.text.diff",
     "sema_runtime.lib.tasks.channels", "sema_runtime.lib.tasks.concurrency", "sema_runtime.tasks.callbacks",
     "sema_runtime.lib.language.control", "sema_runtime.lib.language.multimethods", "sema_runtime.values.promises",
-    "unicodedata", "difflib", "decimal", "fractions", "statistics", "random", "textwrap", "csv", "tomllib", "datetime",
-    "calendar", "zoneinfo", "_strptime", "hashlib", "hmac", "base64", "string", "bisect", "heapq", "itertools",
-    "functools", "operator", "collections", "math", "cmath", "struct", "array", "traceback", "linecache", "tokenize",
+    "unicodedata", "binascii", "difflib", "decimal", "fractions", "csv", "tomllib", "hashlib", "hmac", "array",
+    "traceback",
 )  # fmt: skip
 WARM_UP = (
     "(define (f x) (* x 2)) (println (map f '(1 2))) (sort '(3 1 2)) {:a [1 2.5 \"x\" #\\a]}",
@@ -119,7 +118,8 @@ def run(source: str) -> None:
     worker.Runner(None).run(request)
 
 
-def main() -> None:
+def main(give_back: Callable[[], object] = bool) -> None:
+    """give_back: called when all is loaded."""
     control = socket.socket(fileno=int(sys.argv[1]))
     os.environ.clear()
     sys.set_int_max_str_digits(MOST_DIGITS)
@@ -143,8 +143,10 @@ def main() -> None:
     runner = worker.prepared()
     gc.collect()
     close_gaps()
+    give_back()
     taken = address_space()
     gc.freeze()
+    share_large_pages()
     control.sendall(json.dumps({"layers": sorted(available)}).encode() + b"\n")
     while True:
         message, ancillary, _, _ = control.recvmsg(MOST_MESSAGE, DESCRIPTOR_SPACE)

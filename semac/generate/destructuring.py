@@ -24,7 +24,7 @@ from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.iteration import is_list_object
 from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name
-from semac.types.lattice import FLAT
+from semac.types.lattice import FLAT, VECTOR
 
 MATCHING = "sema_runtime.values.matching:"
 LIST = "sema_runtime.values.lists:List"
@@ -61,7 +61,7 @@ def known_shape(c: Context, op: Destructure) -> bool:
             assign_part(c, part, item, loc)
         if rest is not None:
             more = ast.List(values[len(parts) :], ast.Load(), **loc)
-            assign_part(c, rest, call(c.runtime(LIST, loc), [more], loc), loc)
+            assign_part(c, rest, more if is_bare(rest) else call(c.runtime(LIST, loc), [more], loc), loc)
         return True
     if type(pattern) is MapPattern and type(value) is MakeMap and all(type(key) is Lit for key in value.items[0::2]):
         if not all(type(part) in (VarPattern, AnyPattern) for _, part, _ in pattern.entries):
@@ -84,6 +84,11 @@ def written_items(value: Expr) -> list[Expr] | None:
     if type(value) is CallBuiltin and value.name == "list":
         return value.args
     return None
+
+
+def is_bare(rest: Pattern) -> bool:
+    """Whether the rest of a sequence stays one of Python's own (optimize/loops/bare.py)."""
+    return type(rest) is VarPattern and rest.var.type is not None and rest.var.type.only(VECTOR)
 
 
 def assign_part(c: Context, part: Pattern, value: ast.expr, loc: Loc) -> None:
@@ -139,7 +144,7 @@ def take_sequence_apart(c: Context, pattern: SequencePattern, value: ast.expr, l
     else:
         c.append(ast.Expr(source, **loc))
     for part, target in later:
-        if part is rest:
+        if part is rest and not is_bare(rest):
             wrapped = call(c.runtime(LIST, loc), [name(target, loc)], loc)
             c.append(assign(target, wrapped, loc))
         if type(part) not in (VarPattern, AnyPattern):

@@ -55,7 +55,7 @@ from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function
 from semac.optimize.keys import is_stored_key
-from semac.types.lattice import FLAT, FLOAT
+from semac.types.lattice import FLAT, FLOAT, INT, NATURAL
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:
@@ -166,9 +166,19 @@ def python(c: Context, op: Python) -> ast.expr:
     if texts is not None:
         return texts
     printed = operation(c, op.kind, args, loc)
-    if op.kind == "mul" and any(arg.type.only(FLOAT) for arg in op.args):
-        printed.is_float = True  # type: ignore[attr-defined]  # the box bounds products of ints (semac/box/products.py)
+    if op.kind == "mul":
+        printed.numbers = numbers_of(op)  # type: ignore[attr-defined]
     return printed
+
+
+def numbers_of(product: Python) -> str:
+    """What a product is known to be, for the box, which bounds those of ints (semac/box/products.py)."""
+    types = [arg.type for arg in product.args]
+    if any(type_.only(FLOAT) for type_ in types):
+        return "float"
+    if all(type_.only(NATURAL) for type_ in types):
+        return "natural"
+    return "int" if all(type_.only(INT) for type_ in types) else ""
 
 
 TAKE_ITEMS = frozenset(("spliced", "to_tuple", "join", "sum_of", "max_of", "min_of"))  # what reads all items of a list

@@ -38,6 +38,8 @@ EARLY = ("any", "every", "find")  # kinds that may end before the last item
 ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
 
 
+UNWRAPPED = {"List": "tuple", "split": "split_items"}  # kinds that make a list → those that give its items alone
+
 TAKES_ITEMS = {
     "to_tuple": "to_tuple",
     "join": "join",
@@ -53,7 +55,11 @@ def take_bare(op: Python) -> None:
     for made in op.args:
         if type(made) is Comprehension and made.kind in ("list", "sort-by"):
             made.bare = True
-            op.kind = TAKES_ITEMS[op.kind]
+        elif type(made) is Python and made.kind == "split":
+            made.kind = "split_items"
+        else:
+            continue
+        op.kind = TAKES_ITEMS[op.kind]
 
 
 def fuse(op: Iteration) -> None:
@@ -80,8 +86,8 @@ def unwrapped(source: Expr) -> Expr:
         made.bare = True
         if type(source) is Ref:
             source.var.hint = "items"
-    elif type(source) is Python and source.kind == "List":
-        source.kind = "tuple"
+    elif type(made) is Python and made.kind in UNWRAPPED:
+        made.kind = UNWRAPPED[made.kind]
     elif type(made) is CallBuiltin and made.name == "vector->list" and made.args[0].type.only(VECTOR):
         return made.args[0]
     elif type(made) is Guarded and made.fast == "next" and type(source) is Guarded:

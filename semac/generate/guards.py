@@ -29,6 +29,7 @@ READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 OR_NIL = {"int": INT, "float": FLOAT, "str": STR, "tuple": VECTOR, "List": LIST, "Map": MAP, "MutableArray": ARRAY}
 NUMBER = "number"  # an int or a float, all the operands of the same type
+ATOMIC = "sema_runtime.values.maps:ATOMIC"
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
 
@@ -284,18 +285,28 @@ def _between(low: int, high: int) -> Question:
     return asked
 
 
+def _is_atomic(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`type(key) in ATOMIC`: whether maps store a key as it is."""
+    loc = operands.loc
+    kind = call(builtin("type", loc), [operands.use(positions[0], "key")], loc)
+    return compare(kind, ast.In(), operands.c.runtime(ATOMIC, loc), loc)
+
+
 def _is_true(hint: str) -> Question:
     """`v`: whether a vector has items, whether a number isn't zero."""
     return lambda operands, positions: operands.use(positions[0], hint)
 
 
 QUESTIONS: dict[str, Question] = {
+    "atomic": _is_atomic,
     "small_code": _compared(ast.Lt, 0xD800),
     "slice": _slice,
     "ends_at": _ends_at,
     "has_items": _has_items,
     "gt": _compared(ast.Gt),
     "lt": _compared(ast.Lt),
+    "ge": _compared(ast.GtE),
+    "le": _compared(ast.LtE),
     "not_negative": _compared(ast.GtE, 0),
     "positive": _compared(ast.Gt, 0),
     "divides": _divides,

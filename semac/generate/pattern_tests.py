@@ -25,7 +25,7 @@ from semac.anf.nodes import (
 from semac.generate.constants import MAPS, constant, stored_key
 from semac.generate.context import Context
 from semac.generate.destructuring import LIST as LIST_CLASS
-from semac.generate.destructuring import MATCHING, malformed
+from semac.generate.destructuring import MATCHING, is_bare, malformed
 from semac.generate.pyast import assign, attribute, builtin, call, compare, const, name, subscript, tuple_of, walrus
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
@@ -221,7 +221,7 @@ class Subject:
             self.tests(fit, part, (*path, index), partial(self.item, path, index))
         if pattern.rest is not None:
             start = len(pattern.parts)
-            self.tests(fit, pattern.rest, (*path, -1 - start), partial(self.tail, path, start))
+            self.tests(fit, pattern.rest, (*path, -1 - start), partial(self.tail, path, start, is_bare(pattern.rest)))
 
     def item(self, path: Path, index: int) -> ast.expr:
         """An item of a part that is a sequence."""
@@ -230,15 +230,15 @@ class Subject:
             return fresh(self.parts[index], loc)
         return subscript(name(self.inner.get(path, self.items), loc), const(index, loc), loc)
 
-    def tail(self, path: Path, start: int) -> ast.expr:
-        """The list of the items of a part from one on."""
+    def tail(self, path: Path, start: int, bare: bool) -> ast.expr:
+        """The list of the items of a part from one on. bare: one of Python's own."""
         c, loc = self.c, self.c.current
         if not path and self.parts is not None:
             left: ast.expr = ast.List([fresh(part, loc) for part in self.parts[start:]], ast.Load(), **loc)
         else:
             items = name(self.inner.get(path, self.items), loc)
             left = subscript(items, ast.Slice(const(start, loc), None, None, **loc), loc)
-        return call(c.runtime(LIST_CLASS, loc), [left], loc)
+        return left if bare else call(c.runtime(LIST_CLASS, loc), [left], loc)
 
     def has_items(self, fit: Fit, pattern: SequencePattern, path: Path, value: Callable[[], ast.expr]) -> None:
         """Adds that a part is a sequence, and how long it is."""

@@ -325,8 +325,12 @@ _op("text_item", lambda args, loc: subscript(args[0], args[1], loc))
 _op("slice", lambda args, loc: subscript(args[0], ast.Slice(args[1], args[2], **loc), loc))
 _op("rest_of_text", lambda args, loc: subscript(args[0], ast.Slice(args[1], **loc), loc))
 _op("value", _attribute("value"))
-for _kind in ("startswith", "endswith"):
+for _kind in ("startswith", "endswith", "upper", "lower"):
     _op(_kind, _method(_kind))
+_op("replaced", _method("replace"))
+_op("trimmed", _method("strip"), runtime="sema_runtime.lib.text.strings:WHITESPACE")
+_op("split_items", _method("split"))
+_op("split", lambda args, loc: call(args[2], [_method("split")(args[:2], loc)], loc), runtime=LIST_CLASS)
 
 # Of stacks: Python lists that hold a list of the language from its end to its head (optimize/own/stacks.py)
 
@@ -397,6 +401,7 @@ for _kind in ("abs", "float", "int"):
 for _kind in ("sqrt", "sin", "cos", "atan", "tanh", "gcd"):
     _from_math(_kind)
 _op("floor", lambda args, loc: binop(args[0], ast.FloorDiv(), const(1, loc), loc))
+_op("first_of", lambda args, loc: args[0])
 _op("second_of", lambda args, loc: args[1])
 _op("ord", lambda args, loc: call(builtin("ord", loc), [attribute(args[0], "value", loc)], loc))
 

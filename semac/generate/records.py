@@ -10,7 +10,7 @@ from typing import Any
 
 from sema_runtime.values.records import class_name
 from semac.anf.nodes import GetField, IsRecord, MakeRecordType, RecordFunction
-from semac.anf.records import RecordType
+from semac.anf.records import RecordType, of_type
 from semac.generate.context import Context
 from semac.generate.functions import TYPE_PARAMS, annotation
 from semac.generate.pyast import (
@@ -140,7 +140,7 @@ def is_record(c: Context, op: IsRecord) -> ast.expr:
 
 def is_optional(type_: Type, record: RecordType) -> bool:
     """Whether a value surely is a record of a type, or nil."""
-    return type_.only(NIL | RECORD) and type_.records == frozenset((record,))
+    return type_.only(NIL | RECORD) and of_type(type_.records, record) == type_.records
 
 
 def is_some(value: ast.expr, loc: Loc) -> ast.expr:

@@ -32,7 +32,7 @@ from semac.anf.nodes import (
 from semac.anf.walk import blocks, code_of
 from semac.ir.intrinsics import OPERATORS
 from semac.ir.unit import Unit
-from semac.types.lattice import ANY, BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, REAL, STR, SYMBOL, Type
+from semac.types.lattice import ANY, BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, RATIO, REAL, STR, SYMBOL, Type
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 EQUAL = "sema_runtime.values.equality:equal"
@@ -118,6 +118,8 @@ def operator_value(op: CallBuiltin, guards: bool) -> Op | None:
     allowed = REAL if op.name in ARITHMETIC_OPS else INT
     if all(type_.only(allowed) for type_ in types_of(op)):
         return Python(kind, op.args)
+    if op.name in ARITHMETIC_OPS:
+        return guarded(op, kind, "", guards)
     return guarded(op, kind, "", guards, INT) if likely_kind(op.args)[0] != "float" else None
 
 
@@ -148,7 +150,23 @@ def guarded(op: CallBuiltin, fast: str, slow: str, guards: bool, only: int = 0) 
         kind, unknown = "int", [index for index, arg in enumerate(op.args) if not arg.type.only(INT)]
     if not guards or any(type(arg := op.args[index]) is Lit or not arg.type.tags & REAL for index in unknown):
         return runtime(slow, op) if slow else None
-    return Guarded([(kind, tuple(unknown))], op.args, fast, slow or f"builtin:{op.name}")
+    tests = [(kind, tuple(unknown))] if only or len(unknown) == len(op.args) else tests_of(kind, unknown, op.args)
+    return Guarded(tests, op.args, fast, slow or f"builtin:{op.name}")
+
+
+def tests_of(kind: str, unknown: list[int], args: list[Expr]) -> list[tuple[str, tuple[int, ...]]]:
+    """The tests of operands beside one that is known to be of a kind: where nothing is known of another, a float goes
+    with an int, and an int with a float. Values that are nil or of the kind are only asked whether they are nil."""
+    tests: list[tuple[str, tuple[int, ...]]] = []
+    for index in unknown:
+        tags = args[index].type.tags
+        if kind == "int" and not tags & (FLOAT | RATIO):
+            tests.append(("int", (index,)))
+        elif kind == "float" and not tags & (INT | RATIO):
+            tests.append(("float", (index,)))
+        else:
+            tests.append(("number", (index,)))
+    return tests
 
 
 def likely_kind(args: list[Expr]) -> tuple[str, list[int]]:
@@ -178,8 +196,7 @@ def comparison(op: CallBuiltin, guards: bool) -> Op | None:
             return Python(kind, op.args)
         if op.name in UNORDERED and (a.only(FLOAT) or b.only(FLOAT)):
             return runtime(ARITHMETIC + kind, op)
-        likely, _ = likely_kind(op.args)
-        if op.name in UNORDERED and likely != "int":
+        if op.name in UNORDERED and any(type_.tags & FLOAT for type_ in types):
             return guarded(op, UNORDERED[op.name], ARITHMETIC + kind, guards)
         return guarded(op, kind, ARITHMETIC + kind, guards)
     if len(types) == 3 and all(type_.only(INT) for type_ in types):

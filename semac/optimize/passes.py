@@ -13,6 +13,7 @@ from semac.anf.nodes import (
     CallRuntime,
     Closure,
     Comprehension,
+    Destructure,
     For,
     If,
     Loop,
@@ -58,6 +59,7 @@ from semac.optimize.texts.uses import CASES, CODES, JOINS, REFS
 from semac.optimize.versions.versions import make_versions
 
 TEXTUAL: tuple[type | str, ...] = (For, Comprehension, If, Match, Move, Python, *CASES, *CODES, *JOINS, *REFS)
+MAKES_LISTS = (Comprehension, Closure, Python, Match, Destructure)
 SMALL = 64  # operations of a unit of which it pays to ask what they are
 
 
@@ -107,7 +109,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
     Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`
     Pass("inline", inline_builtins, (*INLINE, *INLINE_RUNTIME)),  # small builtins become operations of Python
-    Pass("bare", bare_lists, (Comprehension, Closure), needs="inline"),  # lists that are only read are Python's own
+    Pass("bare", bare_lists, MAKES_LISTS, needs="inline"),  # lists that are only read are Python's own
     Pass("operators", lower_operators, LOWERINGS, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints, [For]),  # loops that add up ints become `sum`
     Pass("pulled", pull_tasks, (SPAWN, "async/spawn"), needs="steps"),  # silent tasks also run when they are needed

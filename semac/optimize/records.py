@@ -8,7 +8,7 @@ a global, which a `define-record-type` at top level has once its form has run.
 from __future__ import annotations
 
 from semac.anf.nodes import Call, GetField, IsRecord, Let, Op, Ref
-from semac.anf.records import RecordMember, RecordType
+from semac.anf.records import RecordMember, RecordType, is_of_type
 from semac.anf.walk import all_blocks
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
@@ -63,7 +63,7 @@ def lower(op: Call, member: RecordMember, is_sealed: bool, has_class: bool) -> O
     """What a call becomes. has_class: whether the class may be named."""
     record, value = member.record, op.args[0]
     if member.role == "accessor" and member.field in record.fields:
-        is_sure = value.type.only(RECORD) and value.type.records == frozenset((record,))
+        is_sure = is_of_type(value.type, record)
         return GetField(op.head, value, member, is_sure) if is_sure or has_class else None
     if member.role == "predicate" and has_class:
         return IsRecord(op.head, value, record, is_decided(record, value.type, is_sealed))

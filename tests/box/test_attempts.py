@@ -159,8 +159,8 @@ def test_processor_time_ends_what_nobody_kills(without: Callable[[str], Pool]) -
     limits = Limits(wall_ms=600_000)
     worker = pool.zygote.fork(limits)
     turn = Turn('(hash/md5 "forever")', {}, {}, limits)
-    asked = turn.request()
-    turn.request = lambda: {**asked, "limits": {**vars(limits), "wall_ms": 1}}  # type: ignore[method-assign]
+    asked = turn.request(worker)
+    turn.request = lambda _: {**asked, "limits": {**vars(limits), "wall_ms": 1}}  # type: ignore[method-assign]
     assert turn.run(worker, bool).reason == "worker_died"  # after two seconds of the processor
     worker.end()
 

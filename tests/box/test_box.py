@@ -93,6 +93,8 @@ def test_errors_say_what_and_where(
         ("(tool/serch)", "did you mean tool/search? the tools are tool/search"), ("(inc 1)", "write (+ n 1)"),
         ("(doseq [x '(1)] x)", "write (for-each"), ("(list_sum '(1))", "did you mean list/sum?"),
         ("(define top-left 1) (+ top_left 1)", "did you mean top-left?"), ("(math/cubert 8)", "math/ has math/acos"),
+        ("(defmacro m (x) (return x)) (m 1)", "macros run before the program"),
+        ("(define (g x) x) (defmacro m (x) (g x)) (m 1)", "no tools, inputs or definitions"),
         ("(list if)", "if is a special form"), ("(random)", "no randomness"), ("(slurp 1)", None), ("(a1b2)", None),
     ],
 )  # fmt: skip
@@ -383,3 +385,59 @@ def test_long_names_are_cut(pool: Pool) -> None:
     name = "n" * 5_000
     message = pool.run(f"(define ({name} x) (car x)) ({name} 1)").message
     assert message == f"car expected list or vector, got int, in {'n' * 80}"
+
+
+# Programs that a session has run before: they mean what they would mean if they were compiled anew
+
+
+@pytest.mark.parametrize(
+    ("sources", "values"),
+    [
+        (["(define n 1)", "n", "n", "(set! n 2)", "n", "n"], [None, 1, 1, None, 2, 2]),
+        (["1", "(+ *1 1)", "(+ *1 1)", "(+ *1 1)"], [1, 2, 3, 4]),
+        (["(define (f x) x)", "(f 2)", "(f 2)", "(defmacro f (x) (list '* x 10))", "(f 2)", "(f 2)"],
+         [None, 2, 2, None, 20, 20]),
+        (["(abs -1)", "(abs -1)", "(define (abs x) 9)", "(abs -1)", "(abs -1)"], [1, 1, None, 9, 9]),
+        (["(let ((a (list 1 2))) (length a))"] * 3, [2, 2, 2]),
+        (["(let ((a (mutable-array/new 1 0))) (mutable-array/set! a 0 (+ 1 (mutable-array/get a 0))) a)"] * 3,
+         [[1], [1], [1]]),
+        (["data/x", "data/x", "(define data/x 5)", "data/x", "(+ 1 data/x)"], [1, 1, None, 1, 2]),
+        (["(tool/next)", "(tool/next)", "(define (tool/next) 0)", "(tool/next)", "(tool/next)"], [1, 2, None, 3, 4]),
+        (["(return 1)", "(return 1)", "(fail 2)", "(return 1)"], [1, 1, 2, 1]),
+    ],
+)  # fmt: skip
+def test_a_program_is_not_stale(pool: Pool, sources: list[str], values: list[Any]) -> None:
+    count = 0
+
+    def next_() -> int:
+        nonlocal count
+        count += 1
+        return count
+
+    with Session(pool, {"x": 1}, {"next": next_}) as session:
+        for source, value in zip(sources, values, strict=True):
+            outcome = session.run(source)
+            assert outcome.status != "error", outcome
+            if value is not None:
+                assert outcome.value == value, source
+
+
+def test_limits_and_warnings_are_those_of_each_run(pool: Pool) -> None:
+    with Session(pool) as session:
+        warned = [session.run("(if 1 2 3) (lambda (x) (+ 1))").warnings for _ in range(2)]
+        assert warned[0] == warned[1]
+        assert [session.run("(pow 2 500)").status for _ in range(2)] == ["value", "value"]
+        session.limits = Limits(integer_bits=100)
+        assert session.run("(pow 2 500)").message == "pow: the result would have 500 bits, limit integer_bits is 100"
+
+
+def test_inputs_cross_once_to_each_process(pool: Pool) -> None:
+    text = "a" * 100_000
+    with Session(pool, {"long": text, "other": [1]}) as session:
+        assert session.run("(string-length data/long)").value == len(text)
+        assert session.worker is not None
+        assert session.worker.told["data"] == {"long"}
+        assert session.run("(list (string-length data/long) data/other)").value == [len(text), [1]]
+        assert not session.run("(car 5)").ok
+        assert session.run("(string-length data/long)").value == len(text)
+        assert session.run("data/none").hint == "did you mean data/long? the inputs are data/long, data/other"

@@ -129,3 +129,29 @@ def test_records_are_copied_and_pickled() -> None:
 def test_a_record_of_another_module_is_read_by_its_name() -> None:
     here, there = run(f"{POINT} (define (f p) (list (point? p) (point-y p)))", "module"), run(POINT, "module")
     assert to_text(here["f"](there["make_point"](1, "other"))) == '(#t "other")'
+
+
+def test_records_that_others_make_are_as_good_as_those_of_the_module() -> None:
+    text = f"""{POINT}
+    (define (norm p) (+ (* (point-x p) (point-x p)) (* 2 (point-y p))))
+    (define (shifted p) (make-point (+ (point-x p) 1) (point-y p)))
+    (define (all ps) (map (fn (p) (point-x (shifted p))) ps))
+    (define own (list (make-point 1 2) (make-point 3 4)))
+    (list (map norm own) (all own) (norm (shifted (first own))))"""
+    scope = run(text, "module")
+    assert to_text(scope[RESULT]) == "((5 17) (2 4) 8)"
+    made = scope["make_point"]
+    assert scope["norm"](made(1.5, 2)) == 6.25
+    assert to_text(scope["all"]([made(0.5, "y"), *scope["own"]])) == "(1.5 2 4)"
+    with pytest.raises(TypeError, match="expected number, got string"):
+        scope["norm"](made("a", 2))
+
+
+def test_fields_may_hold_anything_where_a_program_sets_attributes() -> None:
+    text = f"""{POINT}
+    (define p (make-point 1 2))
+    (define (next) (+ 1 (point-x p)))
+    (py/setattr! p "x" 1.5)
+    (next)"""
+    for mode in ("program", "module"):
+        assert to_text(run(text, mode)[RESULT]) == "2.5"

@@ -108,10 +108,19 @@ def opaque(value: Any) -> dict[str, str]:
     return {"x": text if len(text) <= MOST_OPAQUE else f"{text[:MOST_OPAQUE]}..."}
 
 
+_to_json = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False).encode
+_from_json = json.JSONDecoder().decode
+
+
 def to_frame(message: dict[str, Any]) -> bytes:
     """A message as bytes: four bytes of length, then JSON in ASCII."""
-    body = json.dumps(message, ensure_ascii=True, allow_nan=False).encode()
+    body = _to_json(message).encode("ascii")
     return len(body).to_bytes(4, "big") + body
+
+
+def from_body(body: bytes) -> Any:
+    """What stands behind the length of a frame. Raises ValueError or RecursionError for what is no message."""
+    return _from_json(body.decode("ascii"))
 
 
 def decoded(value: Any) -> Any:

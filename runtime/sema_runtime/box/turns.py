@@ -56,7 +56,7 @@ class Turn:
                 started = time.monotonic()
             deadline = started + self.limits.wall_ms / 1000
             worker.watch_processor(self.limits.cpu_ms if self.limits.cpu_ms < self.limits.wall_ms else None)
-            worker.send(self.request(), deadline)
+            worker.send(self.request(worker), deadline)
             is_handed_over()
             return self.outcome(self.answer(worker, deadline))
         except Late:
@@ -73,16 +73,17 @@ class Turn:
             text = "the process of the program ended: it used up its memory, or met a fault of the system"
             return self.failed("worker_died", text, "work on less at a time", started)
 
-    def request(self) -> dict[str, Any]:
-        mentioned = {name: value for name, value in self.data.items() if f"data/{name}" in self.source}
-        return {
-            "source": self.source,
-            "data": mentioned,
-            "inputs": sorted(self.data),
-            "tools": {name: tool.line() for name, tool in sorted(self.tools.items())},
-            "limits": vars(self.limits),
-            "keeps": self.keeps,
-        }
+    def request(self, worker: Worker) -> dict[str, Any]:
+        """The program, and what else the worker doesn't have: inputs cross when a program first names them."""
+        lines = {name: tool.line() for name, tool in sorted(self.tools.items())} if self.tools else {}
+        facts = {"inputs": list(self.data), "tools": lines, "limits": vars(self.limits), "keeps": self.keeps}
+        request = {"source": self.source, **worker.news(facts)}
+        if self.data:
+            given = worker.told.setdefault("data", set())
+            mentioned = [name for name in self.data if name not in given and f"data/{name}" in self.source]
+            given.update(mentioned)
+            request["data"] = {name: self.data[name] for name in mentioned}
+        return request
 
     def answer(self, worker: Worker, deadline: float) -> dict[str, Any]:
         """The final answer, after the calls of tools that come before it."""
@@ -137,7 +138,7 @@ class Turn:
         prints, warnings = texts_of(answer.get("prints")), texts_of(answer.get("warnings", []))
         duration = answer.get("duration_ms")
         defined = answer.get("defined", {})
-        if type(defined) is not dict or not all(type(text) is str for text in defined.values()):
+        if type(defined) is not dict or (defined and not all(type(text) is str for text in defined.values())):
             raise Died()
         line, column = place_of(answer.get("line")), place_of(answer.get("column"))
         reason, message = text_of(answer.get("reason")), text_of(answer.get("message"))
@@ -182,7 +183,7 @@ def text_of(value: Any) -> str | None:
 
 def texts_of(value: Any) -> list[str]:
     """Raises Died for what is no list of texts."""
-    if type(value) is not list or not all(type(text) is str for text in value):
+    if type(value) is not list or (value and not all(type(text) is str for text in value)):
         raise Died()
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sema_runtime.conditions.snapshot import Snapshot
 from sema_runtime.conditions.tracebacks import (
     Frame,
     innermost,
@@ -13,8 +14,9 @@ from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
 from sema_runtime.values.lazy_dicts import LazyDict
 from sema_runtime.values.lists import EMPTY, List
-from sema_runtime.values.maps import Map
+from sema_runtime.values.maps import ATOMIC, Map
 from sema_runtime.values.naming import name_of_code, sema_names
+from sema_runtime.values.printer import to_text
 from sema_runtime.values.records import Record
 
 TYPE_CHECKING = False
@@ -27,6 +29,7 @@ TYPE = keyword("type")
 MESSAGE = keyword("message")
 STACK_TRACE = keyword("stack-trace")
 PYTHON_EXCEPTION = keyword("python-exception")
+VALUE, USER = keyword("value"), keyword("user")
 NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
 
 
@@ -62,6 +65,8 @@ def rethrown(exc: BaseException) -> Map | None:
 
 def condition_map(exc: BaseException) -> Map:
     """The map that `catch` binds: `:type`, `:message`, `:stack-trace` and the entries of the error's kind."""
+    if isinstance(exc, Thrown) and type(exc) is not Rethrown:
+        return Map(_with_trace(_thrown_entries(exc), exc, exc))
     error = condition_of(exc)
     thrown = rethrown(exc)
     if thrown is not None:
@@ -75,17 +80,31 @@ def condition_entry(exc: BaseException, key: Keyword) -> Any:
     """An entry of the condition map; nothing is collected of the stack for one that says nothing of it."""
     if key is STACK_TRACE or rethrown(exc) is not None:
         return condition_map(exc).d.get(key)
+    if key is MESSAGE:
+        return _catch_message(condition_of(exc))
     return _entries(exc, condition_of(exc)).get(key)
 
 
 def _entries(exc: BaseException, error: SemaError) -> dict[Any, Any]:
     """The entries of a condition map but for the stack."""
+    if isinstance(error, Thrown):
+        return _thrown_entries(error)
     entries: dict[Any, Any] = {TYPE: keyword(error.kind), MESSAGE: _catch_message(error)}
     for name, value in error.fields.items():
         entries[keyword(name.replace("_", "-"))] = value
     if error.kind == "python" and error is not exc:
         entries[PYTHON_EXCEPTION] = exc  # not in the fields, where it would be a cycle
     return entries
+
+
+def _thrown_entries(error: Thrown) -> dict[Any, Any]:
+    value = error.value
+    return {TYPE: USER, MESSAGE: None if _is_settled(value) else error.message, VALUE: value}
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether a thrown value prints later as it does now."""
+    return type(value) in ATOMIC or (type(value) is Map and ATOMIC.issuperset(map(type, value.d.values())))
 
 
 def _catch_message(error: SemaError) -> str:
@@ -100,21 +119,32 @@ def source_place(error: SemaError) -> tuple[int, int] | None:
 
 
 class ConditionDict(LazyDict):
-    """The entries of a condition map. `:stack-trace` is computed when it is read; few programs do. source: the calls
-    and the error."""
+    """The entries of a condition map. `:stack-trace`, and the `:message` of a thrown value, are computed when they are
+    read: few programs do. source: the calls (a Snapshot) and the operator that failed, if there is one."""
 
     __slots__ = ()
 
     def load(self) -> None:
         from sema_runtime.conditions.stack_trace import shown_frames
 
-        calls, error = self.source
-        frames = _with_operator(shown_frames(calls), error)
-        dict.__setitem__(self, STACK_TRACE, List(list(map(_entry, frames))))
+        snapshot, operator = self.source
+        calls = snapshot.shown()
+        if all(is_ours(call[1]) for call in calls):
+            frames = []
+        else:
+            frames = _with_operator(shown_frames(calls), operator)
+        self._tell()
+        dict.__setitem__(self, STACK_TRACE, List(list(map(_entry, frames))) if frames else EMPTY)
+
+    def _tell(self) -> None:
+        if dict.__getitem__(self, MESSAGE) is None:
+            dict.__setitem__(self, MESSAGE, to_text(dict.__getitem__(self, VALUE)))
 
     def get(self, key: Any, default: Any = None) -> Any:
         if key is STACK_TRACE:
             self.fill()
+        elif key is MESSAGE:
+            self._tell()
         return dict.get(self, key, default)
 
     def __contains__(self, key: Any) -> bool:
@@ -125,15 +155,9 @@ class ConditionDict(LazyDict):
 
 
 def _with_trace(entries: dict[Any, Any], exc: BaseException, error: SemaError) -> dict[Any, Any]:
-    from sema_runtime.conditions.stack_trace import stack_calls
-
-    calls = stack_calls(exc)
     entries[STACK_TRACE] = EMPTY
-    if all(is_ours(call[1]) for call in calls):
-        return entries
-    lazy = ConditionDict()
-    dict.update(lazy, entries)
-    lazy.source = (calls, error)
+    lazy = ConditionDict(entries)
+    lazy.source = (Snapshot(exc), _operator(error))
     return lazy
 
 
@@ -142,9 +166,13 @@ def _entry(frame: Frame) -> Map:
     return Map({NAME: frame.name, LINE: frame.line, COL: frame.col} if frame.line else {NAME: frame.name})
 
 
-def _with_operator(frames: list[Frame], error: SemaError) -> list[Frame]:
+def _operator(error: SemaError) -> str | None:
+    """The operator that failed, where that was compiled into its caller."""
+    return "throw" if isinstance(error, Thrown) else getattr(error, "operator", None)
+
+
+def _with_operator(frames: list[Frame], operator: str | None) -> list[Frame]:
     """The frames of an error. An operator that was compiled into its caller gets a frame of its own."""
-    operator = "throw" if isinstance(error, Thrown) else getattr(error, "operator", None)
     if operator is not None and frames and frames[0].name != operator:
         caller = frames[0]
         frames.insert(0, Frame(operator, caller.file, caller.line, caller.col))
@@ -154,7 +182,7 @@ def _with_operator(frames: list[Frame], error: SemaError) -> list[Frame]:
 def describe(exc: BaseException) -> Described:
     """The parts of the message for an uncaught error."""
     error = condition_of(exc)
-    frames = _with_operator(sema_frames(raw_calls(exc)), error)
+    frames = _with_operator(sema_frames(raw_calls(exc)), _operator(error))
     thrown = rethrown(exc)
     if thrown is not None:
         return Described(thrown.d[MESSAGE], None, None, frames, None)

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from sema_runtime.conditions.places import place_of
 from sema_runtime.conditions.sites import expanded
+from sema_runtime.conditions.snapshot import TAIL_CALLS
 from sema_runtime.conditions.tracebacks import (
     COUNTING,
     HIDDEN,
     OPERATORS,
     Frame,
     builtin_name,
-    is_entry,
     is_ours,
     position,
-    raw_calls,
     shown_name,
 )
-from sema_runtime.native import callers_of
-from sema_runtime.values.functions import call_in_tail, tail_call
 from sema_runtime.values.naming import ANONYMOUS, sema_names
 
 TYPE_CHECKING = False
@@ -30,40 +27,10 @@ if TYPE_CHECKING:
 
     from sema_runtime.conditions.tracebacks import Call, Position
 
-TAIL_CALLS = (tail_call.__code__, call_in_tail.__code__)
 TOP_LEVEL = "<module>"
 # Python functions → builtins that are functions of the reference's prelude, which have a frame without a place.
 PRELUDE = {"make_parameter": "make-parameter", "async_with_timeout": "async/with-timeout"}
 INSTRUCTION_ARGUMENTS = {"append": 2, "get": 2, "mutable_array_get": 2}  # with more or fewer they are functions
-
-
-def stack_calls(exc: BaseException) -> list[Call]:
-    """The calls from the last one that a builtin made down to the one that failed, outermost first."""
-    calls = raw_calls(exc)
-    for index in range(len(calls) - 1, 0, -1):
-        if _is_callback(calls[index - 1], calls[index]):
-            return calls[index:]
-    return _callers(exc) + calls
-
-
-def _callers(exc: BaseException) -> list[Call]:
-    """The calls above the function that caught an error, up to one that a builtin made."""
-    if exc.__traceback__ is None:
-        return []
-    calls: list[Call] = []
-    callee: Call = (exc.__traceback__.tb_frame.f_code, {}, 0, 0)
-    for call in callers_of(exc.__traceback__.tb_frame):
-        if (callee[1] and _is_callback(call, callee)) or shown_name(call[0], sema_names(*call[:2])) == HIDDEN:
-            break
-        if not is_entry(call, callee[0]):
-            calls.append(call)
-        callee = call
-    calls.reverse()
-    return calls
-
-
-def _is_callback(caller: Call, callee: Call) -> bool:
-    return is_ours(caller[1]) and caller[0] not in TAIL_CALLS and not is_ours(callee[1])
 
 
 def shown_frames(calls: list[Call]) -> list[Frame]:

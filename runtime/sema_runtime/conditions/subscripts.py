@@ -58,7 +58,7 @@ def _builtin(container: Any, is_write: bool) -> str | None:
         return "mutable-array/set!" if is_write else "mutable-array/get"
     if is_write:
         return None
-    return "nth" if type(container) in (tuple, List) else "string-ref" if type(container) is str else None
+    return "nth" if type(container) in (tuple, List, list) else "string-ref" if type(container) is str else None
 
 
 def _error(name: str, container: Any, index: int) -> SemaError:

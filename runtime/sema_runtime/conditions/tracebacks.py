@@ -26,6 +26,7 @@ OPERATORS = {
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
 FORMS = ("main", "make_")  # what the names of functions that are forms of a module begin with
+_is_our_name: dict[str, bool] = {}  # of modules; bounded by how many there are
 HIDDEN = ""  # the Sema name of a function that the program doesn't have
 PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
@@ -55,11 +56,19 @@ def raw_calls(exc: BaseException) -> list[Call]:
     tb = exc.__traceback__
     while tb is not None:
         frame = tb.tb_frame
-        if calls and (is_entry(calls[-1], frame.f_code) or is_form(calls[-1][0], frame)):
-            calls.pop()
         calls.append((frame.f_code, frame.f_globals, tb.tb_lasti, tb.tb_lineno))
         tb = tb.tb_next
-    return calls
+    return written(calls)
+
+
+def written(calls: list[Call]) -> list[Call]:
+    """Calls, outermost first, without those that only call the function which stands for them."""
+    kept: list[Call] = []
+    for call in calls:
+        if kept and (is_entry(kept[-1], call[0]) or is_form(kept[-1][0], call)):
+            kept.pop()
+        kept.append(call)
+    return kept
 
 
 def is_entry(caller: Call, callee: CodeType) -> bool:
@@ -85,12 +94,12 @@ def is_native_entry(code: CodeType, lasti: int | Position) -> bool:
     return col == end_col == 0
 
 
-def is_form(caller: CodeType, callee: FrameType) -> bool:
+def is_form(caller: CodeType, callee: Call) -> bool:
     """Whether a module has only called the function that one of its forms is, which has variables of its own."""
-    code = callee.f_code
+    code = callee[0]
     if caller.co_name != "<module>" or code.co_argcount or not code.co_name.startswith(FORMS):
         return False
-    table = sema_names(code, callee.f_globals)
+    table = sema_names(code, callee[1])
     return table is not None and table.get(code.co_name) == ANONYMOUS
 
 
@@ -156,7 +165,11 @@ def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
 def is_ours(namespace: dict[str, Any]) -> bool:
     """Whether a frame with these globals belongs to the runtime or the compiler."""
     name = namespace.get("__name__")
-    return isinstance(name, str) and name.partition(".")[0] in OURS
+    known = _is_our_name.get(name) if type(name) is str else False
+    if known is None:
+        assert name is not None
+        known = _is_our_name[name] = name.partition(".")[0] in OURS
+    return known
 
 
 def in_library(exc: BaseException) -> bool:

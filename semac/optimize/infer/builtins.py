@@ -9,6 +9,7 @@ from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
 from semac.anf.records import RecordMember, Site
 from semac.ir.nodes import Function, Var
 from semac.optimize.infer.instantiate import escape_data, fitting, instantiate, items_of, match_arguments
+from semac.optimize.infer.record_types import set_attribute
 from semac.types.lattice import (
     ANY,
     ARRAY,
@@ -240,9 +241,9 @@ def array_set(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 
 
 @rule("py/setattr!")
-def set_attribute(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+def setattr_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if args:
-        flow.set_attribute(args[0])
+        set_attribute(flow.solver, args[0])
     return None
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Call, CallBuiltin, Expr, Fits, Lit, Logic, Move, Ref, Result
-from semac.anf.records import RecordMember, RecordType
+from semac.anf.records import RecordMember, RecordType, of_type
 from semac.ir.nodes import Var
 from semac.optimize.infer import signs
 from semac.optimize.infer.fits import fitted, left_by
@@ -109,12 +109,12 @@ class Facts:
         type_ = self.flow.var(var)
         is_known = not record.has_twin and (type_.records is not None or self.flow.solver.sealed)
         if outcome and is_known:
-            is_possible = type_.tags & RECORD and (type_.records is None or record in type_.records)
-            kept = make(RECORD, records=frozenset((record,))) if is_possible else NEVER
+            known = of_type(type_.records, record)
+            kept = make(RECORD, records=known) if type_.tags & RECORD and known else NEVER
         elif outcome:
             kept = restrict(type_, RECORD)
         elif is_known and type_.tags & RECORD and type_.records is not None:
-            left = type_.records - {record}
+            left = type_.records - of_type(type_.records, record)
             kept = join(restrict(type_, ~RECORD), make(RECORD, records=left) if left else NEVER)
         else:
             return

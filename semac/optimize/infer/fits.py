@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from semac.anf.records import RecordType
+from semac.anf.records import RecordType, is_of_type, of_type
 from semac.types.lattice import ARRAY, FLOAT, INT, LIST, NEVER, REAL, RECORD, STR, Type, make, restrict
 
 Kind = Any  # a name, or a record type; "" asks nothing
@@ -17,8 +17,8 @@ def fitted(type_: Type, kind: Kind) -> Type:
     if not kind:
         return type_
     if type(kind) is RecordType:
-        is_possible = type_.tags & RECORD and (type_.records is None or kind in type_.records)
-        return make(RECORD, records=frozenset((kind,))) if is_possible else NEVER
+        known = of_type(type_.records, kind)
+        return make(RECORD, records=known) if type_.tags & RECORD and known else NEVER
     return restrict(type_, TAGS[kind])
 
 
@@ -27,7 +27,7 @@ def fits(type_: Type, kind: Kind) -> bool:
     if not kind:
         return True
     if type(kind) is RecordType:
-        return type_.only(RECORD) and type_.records == frozenset((kind,))
+        return is_of_type(type_, kind)
     return type_.only(TAGS[kind])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
-from semac.anf.records import RecordMember, RecordType
+from semac.anf.records import RecordMember
 from semac.anf.walk import code_of, operands, params_of
 from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
@@ -22,6 +22,7 @@ from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
+from semac.optimize.infer.record_types import called_member, set_attribute
 from semac.optimize.infer.recursive import bounded, unfolded
 from semac.optimize.infer.solver import Solver
 from semac.types.lattice import (
@@ -39,7 +40,6 @@ from semac.types.lattice import (
     NEVER,
     NIL,
     OTHER,
-    RECORD,
     SEQUENCE,
     STR,
     TRUE,
@@ -309,33 +309,7 @@ class Flow:
         return function_of(op.function)
 
     def call_member(self, member: RecordMember, args: list[Type]) -> Type:
-        record: RecordType = member.record
-        if member.role == "constructor":
-            if len(args) != len(record.params):
-                return NEVER
-            for name, arg in zip(record.params, args, strict=True):
-                self.solver.fill(record.fields[name], arg)
-            return make(RECORD, records=None if record.has_twin else frozenset((record,)))
-        if len(args) != 1:
-            return NEVER
-        if member.role == "predicate":
-            return BOOL_TYPE
-        return self.field(record, member.field, args[0])
-
-    def field(self, record: RecordType, name: str, subject: Type) -> Type:
-        """What an accessor gives for a value of a type; it raises for what isn't a record of its own type."""
-        if not subject.tags & RECORD or (subject.records is not None and record not in subject.records):
-            return NEVER
-        if record.has_twin or name not in record.fields or (subject.records is None and not self.solver.sealed):
-            return ANY
-        return self.solver.read(record.fields[name])
-
-    def set_attribute(self, subject: Type) -> None:
-        """Something sets an attribute of a value: it may be a field of a record."""
-        if subject.tags & RECORD:
-            for record in subject.records or self.unit.records.values():
-                for cell in record.fields.values():
-                    self.solver.grow(cell, ANY)
+        return called_member(self.solver, member, args)
 
     # Data
 
@@ -437,7 +411,7 @@ class Flow:
     # Python
 
     def py_set_attr(self, op: anf.PySetAttr) -> Type:
-        self.set_attribute(self.operand(op.object))
+        set_attribute(self.solver, self.operand(op.object))
         return self.unknown(op)
 
     def py_import(self, op: anf.PyImport) -> Type:

@@ -10,6 +10,7 @@ from semac.types.lattice import (
     ANY,
     ARRAY,
     DICT,
+    FLAT,
     LIST,
     NEVER,
     NIL,
@@ -64,7 +65,7 @@ def bind_sequence(solver: Solver, pattern: SequencePattern, type_: Type) -> None
         known = vec is not None and index < len(vec)
         bind(solver, part, vec[index] if known and vec is not None else item)
     if pattern.rest is not None:
-        bind(solver, pattern.rest, list_of(item))
+        bind(solver, pattern.rest, list_of(item, FLAT))
 
 
 def entry(solver: Solver, type_: Type, key: object) -> Type:

@@ -64,7 +64,7 @@ class Solver:
             if function.rest is not None:
                 function.rest.type, function.rest.readers = list_of(NEVER, FLAT), set()
         for record in unit.records.values():
-            for cell in record.fields.values():
+            for cell in [*record.fields.values(), *record.own.fields.values()]:
                 cell.reset()
         for block in unit.blocks:
             for inner in all_blocks(block):

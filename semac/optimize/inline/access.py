@@ -26,6 +26,13 @@ def index_tests(op: CallBuiltin, kind: str = "index", ends: bool = False) -> lis
     return [*is_int, (f"low_{kind}" if ends else kind, (0, 1))]
 
 
+def held_index_tests(op: CallBuiltin, ends: bool, kind: str = "index") -> list[tuple[str, tuple[int, ...]]]:
+    """The tests that operand 1, an int, is an index of operand 0, of which another test has asked what it is."""
+    if not ends:
+        return index_tests(op, kind)
+    return [(f"rest_of_{kind}" if op.args[1].type.only(NATURAL) else f"low_{kind}", (0, 1))]
+
+
 def may_be_index(index: Expr) -> bool:
     """Whether to ask if a value is an index."""
     return known_index(index) is not None or (type(index) is not Lit and may_be(index.type, INT))
@@ -55,10 +62,9 @@ def nth(op: CallBuiltin, place: Place) -> Op | None:
     if type_.only(ARRAY):
         return guarded(op, "array_item", *index_tests(op, "array_index"))
     if type_.only(VECTOR | NIL) and type_.tags & VECTOR and index.type.only(INT) and place.ends:
-        kind = "rest_of_index" if index.type.only(NATURAL) else "low_index"
-        return guarded(op, "item", ("not_nil", (0,)), (kind, (0, 1)))
+        return guarded(op, "item", ("not_nil", (0,)), *held_index_tests(op, True))
     if may_be(type_, VECTOR) and index.type.only(INT):
-        return guarded(op, "item", ("tuple", (0,)), *index_tests(op))
+        return guarded(op, "item", ("tuple", (0,)), *held_index_tests(op, place.ends))
     return None
 
 
@@ -79,10 +85,10 @@ def array_get(op: CallBuiltin, place: Place) -> Op | None:
     if type_.only(ARRAY):
         return guarded(op, "array_item", *index_tests(op, "array_index", place.ends and len(op.args) == 2))
     if is_array_or_nil(type_) and op.args[1].type.only(INT) and place.ends and len(op.args) == 2:
-        kind = "rest_of_array_index" if op.args[1].type.only(NATURAL) else "low_array_index"
-        return guarded(op, "array_item", ("not_nil", (0,)), (kind, (0, 1)))
+        return guarded(op, "array_item", ("not_nil", (0,)), *held_index_tests(op, True, "array_index"))
     if may_be(type_, ARRAY) and op.args[1].type.only(INT):
-        return guarded(op, "array_item", ("MutableArray", (0,)), *index_tests(op, "array_index"))
+        ends = place.ends and len(op.args) == 2
+        return guarded(op, "array_item", ("MutableArray", (0,)), *held_index_tests(op, ends, "array_index"))
     return None
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Op, Python
 from semac.ir.intrinsics import KEYWORD_GET, LOOK
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
-from semac.optimize.keys import is_stored_as_is
+from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
 from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field
 
 
 def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str) -> Op | None:
-    """A look-up behind a test that its operand is a map."""
-    type_ = op.args[0].type
-    if not place.guards or not may_be(type_, MAP):
+    """A look-up behind tests that its operand is a map, and the key one that maps store as it is."""
+    type_, key = op.args[0].type, op.args[1]
+    if not place.guards or not may_be(type_, MAP) or not (is_stored_key(key) or may_be(key.type, STORED_AS_THEY_ARE)):
         return None
-    return guarded(op, fast, is_kind(type_, DICT, "Map"))
+    is_map = [] if type_.only(DICT) else [is_kind(type_, DICT, "Map")]
+    return guarded(op, fast, *is_map, *([] if is_stored_key(key) else [("atomic", (1,))]))
 
 
 def is_item(type_: Type, key: Expr) -> bool:
@@ -28,9 +29,11 @@ def is_item(type_: Type, key: Expr) -> bool:
 
 @inlines("get", "hash-ref", "hashmap/get")
 def get(op: CallBuiltin, place: Place) -> Op | None:
-    if len(op.args) not in (2, 3) or not is_stored_as_is(op.args[1].type):
+    if len(op.args) not in (2, 3):
         return None
     type_ = op.args[0].type
+    if not is_stored_as_is(op.args[1].type):
+        return None if place.is_text else looked_up(op, place, "map_get")
     if type_.only(DICT):
         key = op.args[1]
         if type_.only(MAP) and type(key) is Lit and key.type.only(KEYWORD) and has_field(type_, key.value):
@@ -74,9 +77,21 @@ def contains(op: CallBuiltin, place: Place) -> Op | None:
     if op.name == "contains?" and subject.type.only(STR) and key.type.only(STR):
         return python("in", key, subject)
     if not is_stored_as_is(key.type):
-        return None
+        return looked_up(op, place, "map_has") if op.name == "contains?" and not place.is_text else None
     if subject.type.only(DICT if op.name == "contains?" else HASHMAP):
         return python("map_has", subject, key)
     if op.name != "contains?":
         return None
     return looked_up(op, place, "map_has")
+
+
+def stored(op: CallRuntime, place: Place) -> Op | None:
+    """The key as a dict has it: most are stored as they are."""
+    key = op.args[0]
+    if not place.guards or place.is_text or not may_be(key.type, STORED_AS_THEY_ARE):
+        return None
+    return guarded(op, "first_of", ("atomic", (0,)))
+
+
+INLINE_RUNTIME["sema_runtime.values.maps:stored"] = stored
+INLINE_RUNTIME["sema_runtime.values.map_keys:assoc_key"] = stored

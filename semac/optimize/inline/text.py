@@ -13,6 +13,12 @@ ON_STRINGS = {
     "string/contains?": "in", "includes?": "in", "string/starts-with?": "startswith", "starts-with?": "startswith",
     "string/ends-with?": "endswith", "ends-with?": "endswith", "string/reverse": "turned",
 }  # fmt: skip
+METHODS = {  # builtins that Python's `str` has as methods → their kinds, and how many arguments they take
+    "string/replace": ("replaced", 3), "replace": ("replaced", 3),
+    "string/trim": ("trimmed", 1), "string-trim": ("trimmed", 1), "trim": ("trimmed", 1),
+    "string/upper": ("upper", 1), "string-upcase": ("upper", 1), "upper": ("upper", 1), "upper-case": ("upper", 1),
+    "string/lower": ("lower", 1), "string-downcase": ("lower", 1), "lower": ("lower", 1), "lower-case": ("lower", 1),
+}  # fmt: skip
 ON_CHARS = {"char=?": "eq", "char<?": "lt", "char>?": "gt", "char<=?": "le", "char>=?": "ge"}
 
 
@@ -75,6 +81,23 @@ def on_strings(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) != count or not all(arg.type.only(STR) for arg in op.args):
         return None
     return Python(kind, op.args[::-1] if kind == "in" else op.args)
+
+
+@inlines(*METHODS)
+def by_method(op: CallBuiltin, place: Place) -> Op | None:
+    """`text.replace(old, new)`. Trimming names the white space of the language, which people needn't read."""
+    kind, count = METHODS[op.name]
+    if len(op.args) != count or not all(arg.type.only(STR) for arg in op.args):
+        return None
+    return None if place.is_text and kind == "trimmed" else Python(kind, op.args)
+
+
+@inlines("string/split", "string-split")
+def split(op: CallBuiltin, place: Place) -> Op | None:
+    """`List(text.split(","))`, where the separator is written out: Python has no empty one."""
+    if len(op.args) != 2 or not all(arg.type.only(STR) for arg in op.args):
+        return None
+    return Python("split", op.args) if type(op.args[1]) is Lit and op.args[1].value else None
 
 
 @inlines("char->string", "char/to-string")

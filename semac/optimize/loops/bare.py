@@ -1,7 +1,7 @@
 """Lists of whose items alone is asked are Python's own: the `List` around them isn't made.
 
-So are the rests of arguments, which Python has as a tuple. Assumes that builtins are inlined. Sound because every use
-of the list reads its items, and none can keep or change them.
+So are the rests of arguments, and of what patterns take apart. Assumes that builtins are inlined. Sound because every
+use of the list reads its items, and none can keep or change them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,26 @@ from __future__ import annotations
 from collections import Counter
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import CallBuiltin, Comprehension, Expr, Iteration, Let, Move, Op, Python, Read, Ref
+from semac.anf.nodes import (
+    Block,
+    CallBuiltin,
+    Comprehension,
+    Destructure,
+    Expr,
+    Guarded,
+    Iteration,
+    Let,
+    MapPattern,
+    Match,
+    Move,
+    Op,
+    Pattern,
+    Python,
+    Read,
+    Ref,
+    SequencePattern,
+    VarPattern,
+)
 from semac.anf.walk import all_blocks, exit_operands, operands
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -18,12 +37,11 @@ from semac.types.lattice import ANY, FLAT, VECTOR, make
 
 MADE = ("list", "sort-by")
 READ = {  # kinds of operations of the list's items → what they are for Python's own list
-    "flat_items": "", "list_items": "", "flat_len": "len", "list_len": "len", "flat_part": "part",
-    "to_tuple": "to_tuple", "join": "join", "sum_of": "sum_of",
+    "flat_items": "", "list_items": "", "flat_len": "len", "list_len": "len", "flat_part": "part", "flat_item": "item",
+    "to_tuple": "to_tuple", "join": "join", "sum_of": "sum_of", "empty": "blank", "car": "tuple_first",
+    "sure_car": "head", "flat_get": "tuple_get", "spliced": "spliced",
 }  # fmt: skip
-READ_OF_REST = {
-    **READ, "empty": "blank", "car": "tuple_first", "sure_car": "head", "flat_get": "tuple_get", "spliced": "spliced",
-}  # fmt: skip
+INDEX_TESTS = {f"{kind}_flat_index": f"{kind}_index" for kind in ("natural", "low", "python")} | {"flat_index": "index"}
 GONE_THROUGH = ("items", "indexed", "zip")
 
 
@@ -44,14 +62,21 @@ def bare_lists(unit: Unit) -> None:
     bare_rests(unit)
     for var, definition in made.items():
         if uses[var] and uses[var] == len(reads.get(var, ())):
-            definition.op.bare = True  # type: ignore[attr-defined]
+            is_filled = type(definition.op) is Python  # no text splits into nothing
+            if is_filled:
+                definition.op.kind = "split_items"  # type: ignore[attr-defined]
+            else:
+                definition.op.bare = True  # type: ignore[attr-defined]
             for instr in reads[var]:
-                take_items(instr, READ)
+                if is_filled and type(instr.op) is Python and instr.op.kind == "car":
+                    instr.op.kind = "sure_car"
+                take_items(instr)
 
 
 def bare_rests(unit: Unit) -> None:
-    """Has rests of arguments that are only read be tuples."""
+    """Has rests of arguments, and of what patterns take apart, that are only read be sequences of Python."""
     rests = {function.rest for function in unit.functions if function.rest is not None and is_fixed(function.rest)}
+    rests |= {rest for form in unit.blocks for block in all_blocks(form) for rest in rests_in(block) if is_fixed(rest)}
     if not rests:
         return
     read: dict[Var, list[Let]] = {}
@@ -79,13 +104,35 @@ def bare_rests(unit: Unit) -> None:
         for ref in refs.get(var, ()):
             ref.type = var.type
         for instr in read.get(var, ()):
-            take_items(instr, READ_OF_REST)
+            take_items(instr)
+
+
+def rests_in(block: Block) -> list[Var]:
+    """The variables that patterns of a block bind to the rest of a sequence."""
+    todo: list[Pattern] = []
+    for instr in block.instrs:
+        op = instr.op
+        if type(op) is Match:
+            todo += [clause.pattern for clause in op.clauses]
+        elif type(op) is Destructure:
+            todo.append(op.pattern)
+        elif isinstance(op, Iteration):
+            todo.append(op.target)
+    rests = []
+    for pattern in todo:  # which grows meanwhile
+        if type(pattern) is SequencePattern:
+            todo += pattern.parts
+            if type(pattern.rest) is VarPattern:
+                rests.append(pattern.rest.var)
+        elif type(pattern) is MapPattern:
+            todo += [part for _, part, _ in pattern.entries]
+    return rests
 
 
 def rests_read_by(op: Op) -> list[Expr]:
     """The operands of an operation of which it reads nothing but items, where they may be tuples as well."""
-    if type(op) is Python and op.kind in READ_OF_REST:
-        return op.args if op.kind == "spliced" else op.args[:1]
+    if items := items_read_by(op):
+        return items
     if isinstance(op, Iteration) and op.how in (*GONE_THROUGH, "reversed"):
         return op.sources
     return op.args[-1:] if type(op) is CallBuiltin and op.name == "apply" and len(op.args) > 1 else []
@@ -94,25 +141,38 @@ def rests_read_by(op: Op) -> list[Expr]:
 def is_list(instr: Let) -> bool:
     """Whether an instruction makes a list for one variable, under which nobody else looks for it."""
     op, var = instr.op, instr.var
-    if type(op) is not Comprehension or op.kind not in MADE or op.bare or var is None:
+    if var is None or not (is_split(op) or (type(op) is Comprehension and op.kind in MADE and not op.bare)):
         return False
     return not var.is_global and is_fixed(var) and var.op is op and op.type.only(FLAT)
 
 
+def is_split(op: Op) -> bool:
+    return type(op) is Python and op.kind == "split"
+
+
+def items_read_by(op: Op) -> list[Expr]:
+    """The operands of which an operation of Python reads items."""
+    if type(op) is Python and op.kind in READ:
+        return op.args if op.kind == "spliced" else op.args[:1]
+    return op.args[:1] if type(op) is Guarded and op.fast in READ and op.tests[-1][0] in INDEX_TESTS else []
+
+
 def read_by(op: Op) -> list[Var]:
     """The lists of which an operation reads nothing but items, once for each time that it does."""
-    if type(op) is Python and op.kind in READ:
-        return [op.args[0].var] if type(op.args[0]) is Ref else []
+    read = items_read_by(op)
     if isinstance(op, Iteration) and op.how in GONE_THROUGH:
-        return [source.var for source in op.sources if type(source) is Ref]
-    return []
+        read = op.sources
+    return [value.var for value in read if type(value) is Ref]
 
 
-def take_items(instr: Let, kinds: dict[str, str]) -> None:
+def take_items(instr: Let) -> None:
     op = instr.op
+    if type(op) is Guarded:  # the builtin, which says what is wrong with an index, takes Python's lists as well
+        op.fast = READ[op.fast]
+        op.tests = [(INDEX_TESTS.get(kind, kind), places) for kind, places in op.tests]
     if type(op) is not Python:
         return
-    kind = kinds[op.kind]
+    kind = READ[op.kind]
     if kind:
         op.kind = kind
     else:

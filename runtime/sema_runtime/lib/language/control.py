@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.atoms import keyword
+from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.equality import equal
-from sema_runtime.values.errors import Rethrown, SemaError, SemaTypeError, Thrown, type_error
+from sema_runtime.values.errors import KINDS, Rethrown, SemaError, SemaTypeError, Thrown, type_error
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.printer import display, to_text
 from sema_runtime.values.sequences import seq
@@ -25,7 +25,11 @@ def throw_value(value: Any) -> BaseException:
     """The exception that `(throw value)` raises. conditions/describe.py builds the map that `catch` binds."""
     if isinstance(value, BaseException):
         return value
-    error: BaseException = _again(value) if type(value) is Map and TYPE in value.d else Thrown(value)
+    if type(value) is Map:
+        kind = value.d.get(TYPE)
+        if kind is not None and ((type(kind) is Keyword and kind.name in KINDS) or PYTHON_EXCEPTION in value.d):
+            return _again(value)
+    error: BaseException = Thrown(value)
     return error
 
 
