@@ -15,6 +15,8 @@ from sema_runtime.tasks import pulled, scheduler
 from sema_runtime.tasks.waiting import CALLING, PULLING
 from sema_runtime.values.printer import to_text
 from semac.generate.module import RESULT
+from semac.generate.python_ops import EFFECT, PYTHON_OPS
+from semac.optimize.steps.silent import CHANGES
 from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
@@ -130,6 +132,11 @@ def test_functions_of_another_module_are_called_where_they_are_silent(monkeypatc
         "((0 1 2 :end) (0 2 4 0 1 2))"
     )
     assert counts.settled > 0
+
+
+def test_operations_that_change_their_operand_are_known() -> None:
+    raising = {"div", "floordiv", "mod", "item", "array_item", "flat_item", "spread"}
+    assert {kind for kind, op in PYTHON_OPS.items() if op.rank == EFFECT} == raising | CHANGES
 
 
 def test_many_stages_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, Closure, Expr, Guarded, Op, Read, Ref
 from semac.anf.nodes import Python as PythonOp
 from semac.anf.walk import all_blocks, bound, code_of, exit_operands, operands
-from semac.generate.python_ops import EFFECT, PYTHON_OPS
 from semac.ir.nodes import Function, Var
 from semac.optimize.steps.waits import PURE, RUNTIME, called_by, functions_of, takes_function
 from semac.types.lattice import BOOL, CHAR, FN, KEYWORD, NIL, NUMBER, STR, SYMBOL
@@ -26,7 +25,7 @@ EXCEPT = (
     "sema_runtime.tasks.", "sema_runtime.conditions.", "sema_runtime.values.promises:", "sema_runtime.values.mutable:",
     "sema_runtime.values.parameters:", "sema_runtime.values.functions:", "sema_runtime.support.embedded:",
 )  # fmt: skip
-RAISES = frozenset(("div", "floordiv", "mod", "item", "array_item", "flat_item", "spread"))  # all their effect
+CHANGES = frozenset(("drop_key", "push", "append", "drop_top", "drop_last", "take_last", "take_top"))  # of `Python`
 
 
 @cache
@@ -94,8 +93,7 @@ def changed(op: Op) -> Expr | None:
     """The list or dict of the compiler's own that an operation changes in place."""
     if type(op) is anf.SetItem:
         return op.subject
-    is_change = type(op) is PythonOp and PYTHON_OPS[op.kind].rank == EFFECT and op.kind not in RAISES
-    return op.args[0] if is_change else None  # type: ignore[attr-defined]
+    return op.args[0] if type(op) is PythonOp and op.kind in CHANGES else None
 
 
 def is_own(value: Expr | None, mine: set[Var]) -> bool:
