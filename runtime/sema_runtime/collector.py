@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-THRESHOLDS = (50_000, 20, 100)
+THRESHOLDS = (10_000, 200, 100)
 OF_PYTHON = frozenset((700, 2_000))  # its first threshold, by version, where nobody has changed it
 
 
