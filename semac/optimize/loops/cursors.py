@@ -16,7 +16,23 @@ from operator import or_
 from typing import Any
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Jump, Let, Lit, Logic, Loop, Move, Op, Python, Ref, Result
+from semac.anf.nodes import (
+    Block,
+    CallBuiltin,
+    CallRuntime,
+    Expr,
+    If,
+    Jump,
+    Let,
+    Lit,
+    Logic,
+    Loop,
+    Move,
+    Op,
+    Python,
+    Ref,
+    Result,
+)
 from semac.anf.walk import all_blocks, blocks, exit_operands, map_exit, map_operands, operands, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Var
