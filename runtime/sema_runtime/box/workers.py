@@ -135,7 +135,7 @@ class Worker:
         size = int.from_bytes(head, "big")
         if size > most:
             raise Died()
-        body = self._bytes(size, deadline)
+        body = self._taken(size) if len(self.unread) >= size else self._bytes(size, deadline)
         if size > EXTRA_PARTS and not is_within(body, PARTS_OF_NODE * nodes_in(most // WIDEST) + EXTRA_PARTS):
             raise Died()  # it would take far more memory than its bytes do
         try:
@@ -157,8 +157,7 @@ class Worker:
             if spare <= 0:
                 raise Spent()
             if len(collected) >= count:
-                self.unread = collected[count:]
-                return bytes(collected[:count])
+                return self._taken(count)
             if not self.waiting.poll(min(left, spare) * 1000):
                 continue
             try:
@@ -168,6 +167,12 @@ class Worker:
             if not part:
                 raise Died()
             collected += part
+
+    def _taken(self, count: int) -> bytes:
+        """That many bytes of those that are there."""
+        taken = bytes(self.unread[:count])
+        del self.unread[:count]
+        return taken
 
     def end(self) -> None:
         """Kills the process, whatever it does."""
