@@ -7,3 +7,14 @@ fast_tests="tests/box/test_checker.py tests/architecture tests/syntax tests/form
     tests/lib/test_numbers.py tests/lib/test_strings.py tests/llm/wires/test_wire_ollama.py
     tests/llm/test_llm_contract.py tests/tasks/test_tasks.py tests/workflow/journal/test_workflow_formats.py
     tests/workflow/read/test_workflow_reading.py tests/native/test_native_functions.py"
+
+# without_fast_tests: prints the options of pytest that leave them out, but for those of which the coverage skips a part
+without_fast_tests() {
+    for path in $fast_tests; do
+        case $path in
+            tests/native/*) ;;
+            *::*) echo "--deselect=$path" ;;
+            *) echo "--ignore=$path" ;;
+        esac
+    done
+}

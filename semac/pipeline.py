@@ -80,7 +80,7 @@ class CompiledUnit:
                 code: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
             if self.is_input:
                 code = next(constant for constant in code.co_consts if type(constant) is CodeType)
-            return with_places(code, self.unit.places.table(), self.unit.sites.table())
+            return with_places(code, self.unit.places.table(), self.unit.sites.table(), silent=self.unit.silent)
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise

@@ -58,3 +58,20 @@ def connections_dont_pile_up() -> Iterator[None]:
 def witness(tmp_path: Path) -> Witness:
     """What knows whether programs that a test has started still run."""
     return Witness(tmp_path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from distribution import Files
+
+    if config.option.dist != "loadfile":
+        return None
+    config.option.loadscopereorder = False  # by the number of tests
+    return Files(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        from distribution import longest_first
+
+        longest_first(items)

@@ -38,8 +38,8 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
 MOST_BYTES = 1 << 20
-LIMITS = Limits(wall_ms=400, memory_mb=48)
-TURNS = 12  # programs of one session
+LIMITS = Limits(wall_ms=2_000, cpu_ms=40, memory_mb=48)  # endless programs end soon, on busy machines, too
+TURNS = 40  # programs of one session
 BATCH = 1_000
 PRELUDE = '(define x \'(1 2 3)) (define y 2) (define z "z") (define a-b {:a 1}) (define e 1) (define (f . args) args)'
 FRAMES = 10_000  # of a batch
@@ -184,6 +184,8 @@ def fuzz_programs(state: State, count: int, seed: int, texts: list[str], threads
                 for source in turns:
                     try:
                         outcome = session.run(source)
+                        if session.worker is None:  # running the others again would be most of the work
+                            session.history.clear()
                         said = [outcome.text, outcome.message, outcome.hint, *outcome.prints, *outcome.defined.values()]
                         found.append((outcome.reason or outcome.status, source, "\n".join(text or "" for text in said)))
                     except Exception as error:

@@ -10,12 +10,23 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from programs.configurations import Configuration
+from programs.files import FILE
 from programs.kinds import NARROWER, Kind
-from programs.outcome import FILE, PATIENCE, SECONDS, Difference, Outcome, different, observed, shallow, types_of
+from programs.outcome import (
+    COMPILING,
+    PATIENCE,
+    SECONDS,
+    Difference,
+    Outcome,
+    different,
+    observed,
+    shallow,
+    types_of,
+)
 from sema_runtime.values.atoms import char, keyword, symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
@@ -166,14 +177,20 @@ def difference(
 def loaded(source: str, configuration: Configuration) -> dict[str, Any] | None:
     """The functions of a module by their names in Sema, in their order; None when it ends with an error."""
     scope: dict[str, Any] = {"__name__": "__main__"}
+    code: list[CodeType] = []
+
+    def compiling() -> None:
+        deepen()
+        code.append(configuration.code(source, FILE, "module"))
 
     def run() -> None:
         deepen()
-        exec(configuration.code(source, FILE, "module"), scope)
+        exec(code[0], scope)
 
     with configuration.active():
-        if observed(run, SECONDS, traces=False).ending != "value":
-            return None
+        for step, seconds in ((compiling, COMPILING), (run, SECONDS)):
+            if observed(step, seconds, traces=False).ending != "value":
+                return None
     names = scope.get("__sema_names__", {})
     words = set(WORD.findall(source))
     found = {names.get(name, name.replace("_", "-")): value for name, value in scope.items()}

@@ -18,6 +18,7 @@ from importlib import import_module
 from types import CodeType
 from typing import NamedTuple
 
+from programs.files import FILE
 from semac import pipeline
 from semac.optimize.passes import PASSES
 from semac.pipeline import CompiledUnit
@@ -63,6 +64,8 @@ class Configuration(NamedTuple):
 
     def code(self, source: str, filename: str, mode: str) -> CodeType:
         """The code of a program; that of the last few is kept, as they run in several ways."""
+        if filename != FILE:  # what it is depends on other files
+            return self.compiled(source, filename, mode).code
         key = self.name, source, mode
         found = recent.pop(key, None) or self.compiled(source, filename, mode).code
         recent[key] = found

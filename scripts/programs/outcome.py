@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from types import CodeType
 from typing import Any, NamedTuple
 
 from programs.configurations import Configuration
+from programs.files import FILE, on_disk
 from sema_runtime.conditions.describe import condition_map, describe
 from sema_runtime.lib.language import output
 from sema_runtime.values.atoms import keyword
@@ -24,9 +26,9 @@ from semac.session import Session
 
 MODES = ("program", "module", "session")
 PARTS = ("ending", "value", "types", "error", "output", "hint", "trace", "frames")
-FILE = "random.sema"  # frames of such files are those of programs
-SECONDS = 0.4  # of CPU time for the configuration that is the measure; who takes longer is taken for endless
-PATIENCE = 10  # times as long for the others
+SECONDS = 0.15  # of CPU time, without compiling, for the measure; a program that takes longer is taken for endless
+PATIENCE = 20  # times as long for the others
+COMPILING = 20.0  # seconds of CPU time
 SHALLOW = 9000  # Python frames, where usually there are process.DEPTH
 DEEP, MANY = 8, 40  # how far values are looked into
 TRACE = keyword("stack-trace")
@@ -107,17 +109,25 @@ def failure(error: BaseException, lines: tuple[str, ...], traces: bool) -> Outco
 
 def outcome(source: str, mode: str, configuration: Configuration, seconds: float = PATIENCE * SECONDS) -> Outcome:
     """What a program gives that is compiled in one way."""
-
-    def run() -> Any:
-        process.deepen()
+    with on_disk(source) as (text, path), configuration.active():
         if mode == "session":
-            return Session(FILE).run(source, drain=False)
-        scope: dict[str, Any] = {"__name__": "__main__"}
-        exec(configuration.code(source, FILE, mode), scope)
-        return scope.get(RESULT)
+            return observed(lambda: Session(path).run(text, drain=False), seconds)
+        code: list[CodeType] = []
 
-    with configuration.active():
-        return observed(run, seconds)
+        def compiling() -> None:
+            process.deepen()
+            code.append(configuration.code(text, path, mode))
+
+        def run() -> Any:
+            process.deepen()
+            scope: dict[str, Any] = {"__name__": "__main__"}
+            if path != FILE:
+                scope["__file__"] = path
+            exec(code[0], scope)
+            return scope.get(RESULT)
+
+        refusal = observed(compiling, COMPILING)
+        return observed(run, seconds) if code else refusal
 
 
 def types_of(value: Any, depth: int = DEEP) -> str:

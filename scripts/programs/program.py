@@ -64,20 +64,28 @@ class Assembly(Generator):
     def program(self) -> Program:
         forms = self.prelude()
         start = len(forms)
-        templates = [template for template in self.grammar.top if self.allowed(template)]
-        templates = self.random.sample(templates, int(len(templates) * self.variety))
-        templates = [template for template in templates for _ in range(template.weight)] or self.grammar.top
+        templates = self.top_templates()
         for _ in range(self.random.choice(FEW_FORMS if self.profile.small else FORMS)):
-            try:
-                forms += self.recursion() if self.chance(0.35) else self.top(self.random.choice(templates))
-            except Impossible:
-                continue
-            if self.chance(0.06):
-                forms += self.redefinition()
+            forms += self.some_forms(templates)
         if self.chance(0.5):
             forms[start:] = callers_first(forms[start:])
         functions = [Function(name.name, name.kind) for name in self.globals if name.kind[0] == "fn"]
         return Program("\n".join([*forms, self.ending()]), forms, functions)
+
+    def top_templates(self) -> list[Template]:
+        """The templates of top-level forms that this program uses, each as often as it is likely."""
+        templates = [template for template in self.grammar.top if self.allowed(template)]
+        if self.profile.mixed and self.chance(0.7):
+            templates = [template for template in templates if template.condition.startswith("mixed")]
+        templates = self.random.sample(templates, int(len(templates) * self.variety))
+        return [template for template in templates for _ in range(template.weight)] or self.grammar.top
+
+    def some_forms(self, templates: list[Template]) -> list[str]:
+        try:
+            forms = self.recursion() if self.chance(0.35) else self.top(self.random.choice(templates))
+        except Impossible:
+            return []
+        return [*forms, *(self.redefinition() if self.chance(0.06) else ())]
 
     def prelude(self) -> list[str]:
         forms = [record.definition() for record in self.world.records.values()]

@@ -10,6 +10,7 @@ import random_programs
 import random_tasks
 
 from programs import mutations
+from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
@@ -40,6 +41,9 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "large": (6, of_profile()),
     "nested": (8, lambda seed, _: Source(random_programs.Programs(seed).program())),
     "modules": (8, lambda seed, _: Source(random_modules.Modules(seed).program())),
-    "corpus": (40, lambda seed, _: Source(mutations.mutated(seed))),
+    "mixed": (25, of_profile(small=True, mixed=True)),
+    "divided": (10, lambda seed, wild: Source(divided(seed, wild))),
+    "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
+    "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

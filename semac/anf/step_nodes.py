@@ -29,3 +29,17 @@ class YieldFrom(Op):
     exprs = ("args",)
     path: str
     args: list[Expr]
+
+
+class Give(Op):
+    """What a pulled task sends: the generator yields it. args: the value."""
+
+    exprs = ("args",)
+    args: list[Expr]
+
+
+class Facts(Op):
+    """A tuple of what the runtime asks about a pulled task, in whatever form it is held. items: channels, or data."""
+
+    exprs = ("items",)
+    items: list[Expr]

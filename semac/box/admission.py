@@ -21,6 +21,9 @@ from semac.ir.unit import Unit
 FORBIDDEN = (nodes.PyImport, nodes.PyAttr, nodes.PyItem, nodes.PySetAttr, nodes.PyCall, nodes.Import, nodes.With)
 
 
+IN_MACROS = "macros run before the program: they know builtins and other macros, no tools, inputs or definitions"
+
+
 class Refused(Exception):
     """A program isn't admitted. reason: as in `Outcome`."""
 
@@ -44,7 +47,10 @@ def admit(unit: Unit, granted: frozenset[str], inputs: frozenset[str] = frozense
             names.note_operands(exit_operands(block.exit), None)
     names.sort()
     if names.absent or names.unknown:
-        raise refusal(names, inputs, unit)
+        refused = refusal(names, inputs, unit)
+        if not unit.is_input:  # the body of a macro
+            refused.hint = refused.hint or IN_MACROS
+        raise refused
 
 
 def check(op: nodes.Op) -> None:

@@ -16,7 +16,7 @@ from sema_runtime.values.errors import (
     Thrown,
     UnboundError,
 )
-from semac.box.admission import Refused
+from semac.box.admission import IN_MACROS, Refused
 from semac.box.type_errors import with_function
 from semac.pipeline import TOO_DEEP
 
@@ -41,7 +41,7 @@ def verdict(error: BaseException, is_running: bool) -> dict[str, Any]:
     line, column = shown.place or (None, None)
     if line is None and shown.frames:
         line, column = shown.frames[0].line or None, shown.frames[0].col or None
-    hint = shown.hint
+    hint = IN_MACROS if why == "unbound_var" and not is_running else shown.hint
     if isinstance(error, ReaderError) and TOO_NESTED in message:
         hint = f"{hint}; the host can raise nesting"
     return entry(why, message, hint, line, column)

@@ -24,6 +24,7 @@ from semac.anf.nodes import (
     Python,
     Read,
 )
+from semac.anf.step_nodes import Facts
 from semac.anf.walk import blocks
 from semac.generate.python_ops import EFFECT as EFFECT
 from semac.generate.python_ops import PURE as PURE
@@ -40,7 +41,7 @@ PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they
 def own_rank(op: Op) -> int:
     """How an operation, apart from its operands, takes part in the order of effects."""
     kind = type(op)
-    if kind in (Closure, Fits, Move, MakeVector, MakeMap):
+    if kind in (Closure, Facts, Fits, Move, MakeVector, MakeMap):
         return PURE
     if kind is Read:
         var = op.var  # type: ignore[attr-defined]

@@ -39,6 +39,7 @@ from semac.anf.nodes import (
     Result,
     Throw,
 )
+from semac.anf.step_nodes import Facts
 from semac.anf.walk import blocks
 from semac.generate import guards
 from semac.generate.constants import LISTS, MAPS, constant
@@ -237,7 +238,7 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
 # Data
 
 
-def make_vector(c: Context, op: MakeVector) -> ast.expr:
+def make_vector(c: Context, op: MakeVector | Facts) -> ast.expr:
     return tuple_of(c.exprs(op.items), c.loc(op))
 
 
@@ -329,6 +330,7 @@ EXPRESSIONS: dict[type, Any] = {
     Python: python,
     Guarded: guarded,
     Fits: guards.fits,
+    Facts: make_vector,
     MakeVector: make_vector,
     MakeMap: make_map,
     If: if_,

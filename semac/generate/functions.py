@@ -51,6 +51,7 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     shown = "<lambda>" if function.anonymous else function.name
     c.module.names.note(target, shown)
     arguments = parameters(inner, function, loc)
+    note_silence(c, function, target, arguments, loc)
     if function.doc is not None:
         inner.append(ast.Expr(const(function.doc, loc), **loc))
     if function.rest is not None and not is_bare(function.rest):
@@ -64,6 +65,15 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     if c.module.unit.is_text:
         annotate(made, function, loc)
     c.append(made)
+
+
+def note_silence(c: Context, function: Function, target: str, arguments: ast.arguments, loc: Loc) -> None:
+    """Notes for `sema_runtime/tasks/still.py` which functions are silent. Of those that can't be told apart none is."""
+    silent = c.module.unit.silent
+    key = loc["lineno"], target, tuple(arg.arg for arg in arguments.args)
+    names = tuple(sorted(globals_of(function.code))) if function.is_silent else None
+    if function.is_silent or silent:
+        silent[key] = names if silent.setdefault(key, names) is not None else None
 
 
 def is_bare(rest: Var) -> bool:
@@ -182,6 +192,7 @@ def lambda_expression(c: Context, op: Closure) -> ast.expr:
     loc = c.loc(op)
     inner = function_context(c, function)
     arguments = parameters(inner, function, loc)
+    note_silence(c, function, "<lambda>", arguments, loc)
     assert type(function.code.exit) is Result
     body = inner.expr(function.code.exit.value)
     return ast.Lambda(arguments, body, **loc)

@@ -59,6 +59,10 @@ class ModuleNames:
         if original is None or original.var is None:
             return self.global_name(var.name, is_bound=var.defined > 0 and not var.late)
         python = unique(f"_fast_{original.var.py}", self.taken)
+        shown = python.removeprefix("_fast_")  # by its code (conditions/placing.py)
+        if self.shared is None and shown not in self.taken:
+            self.taken.add(shown)
+            self.note(shown, original.var.name)
         self.taken.add(python)
         self.user.add(python)
         return python

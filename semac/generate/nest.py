@@ -39,7 +39,7 @@ from semac.anf.nodes import (
     While,
     With,
 )
-from semac.anf.step_nodes import Receive, Send, YieldFrom
+from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
 from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
 from semac.generate.effects import EFFECT, PURE, commute, own_rank, rank, value_type
 from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
@@ -50,7 +50,7 @@ from semac.types.lattice import INT, SEQUENCE, STR
 STATEMENTS = frozenset(
     (
         Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem, SetArrayItem,
-        Receive, Send, YieldFrom,
+        Give, Receive, Send, YieldFrom,
     )
 )  # fmt: skip
 ORDERED = (INT, STR)  # keys of one of these types Python orders as the language does

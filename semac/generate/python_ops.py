@@ -182,22 +182,21 @@ def _flat_rest(args: list[ast.expr], loc: Loc) -> ast.expr:
     return call(list_class, [after], loc)
 
 
-def is_written_list(value: ast.expr, list_class: ast.expr) -> bool:
-    """Whether an expression is `List([x, y])`."""
-    if not isinstance(value, ast.Call) or len(value.args) != 1 or not isinstance(value.args[0], ast.List):
-        return False
-    return isinstance(value.func, ast.Name) and isinstance(list_class, ast.Name) and value.func.id == list_class.id
+def list_of(value: ast.expr, list_class: ast.expr) -> ast.expr:
+    """What an expression `List(items)` makes a list of; any other expression itself."""
+    if not isinstance(value, ast.Call) or len(value.args) != 1:
+        return value
+    is_class = isinstance(value.func, ast.Name) and isinstance(list_class, ast.Name) and value.func.id == list_class.id
+    return value.args[0] if is_class else value
 
 
 def _spliced(args: list[ast.expr], loc: Loc) -> ast.expr:
     """`List([*xs, y, *zs])`: the items of lists and vectors, those that are written out one by one."""
     *parts, list_class = args
     items: list[ast.expr] = []
-    for part in parts:
-        if isinstance(part, ast.Tuple):
+    for part in [list_of(part, list_class) for part in parts]:
+        if isinstance(part, ast.Tuple | ast.List):
             items += part.elts
-        elif is_written_list(part, list_class):
-            items += part.args[0].elts  # type: ignore[attr-defined]
         else:
             items.append(ast.Starred(part, ast.Load(), **loc))
     return call(list_class, [ast.List(items, ast.Load(), **loc)], loc)

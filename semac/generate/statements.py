@@ -37,7 +37,7 @@ from semac.anf.nodes import (
     While,
     With,
 )
-from semac.anf.step_nodes import Receive, Send, YieldFrom
+from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
 from semac.anf.walk import expressions
 from semac.generate.context import Context
 from semac.generate.destination import DROP, Dest
@@ -50,7 +50,7 @@ from semac.generate.matching import match
 from semac.generate.nest import has_trampoline
 from semac.generate.pyast import assign, attribute, builtin, call, const, loc_of, name, negate, terminates
 from semac.generate.records import define_constructor, record_class
-from semac.generate.steps import receive, send, yield_from
+from semac.generate.steps import give, receive, send, yield_from
 from semac.generate.truth import truth_of
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
@@ -398,6 +398,7 @@ STATEMENTS: dict[type, Any] = {
     PySetAttr: py_set_attr,
     SetItem: set_item,
     SetArrayItem: set_array_item,
+    Give: give,
     Receive: receive,
     Send: send,
     YieldFrom: yield_from,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from semac.anf.step_nodes import Receive, Send, YieldFrom
+from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.pyast import Loc, assign, attribute, builtin, call, compare, const, name
@@ -101,6 +101,14 @@ def handed_over(c: Context, receivers: ast.expr, value: ast.expr, loc: Loc) -> l
         set_attribute(fiber, "value", value, loc),
         ast.Expr(queued, **loc),
     ]
+
+
+def give(c: Context, op: Give, dest: Dest) -> None:
+    """`yield value`"""
+    (value,) = c.exprs(op.args)
+    loc = c.loc(op)
+    c.append(ast.Expr(ast.Yield(value, **loc), **loc))
+    c.finish(const(None, loc), dest, loc, False)
 
 
 def yield_from(c: Context, op: YieldFrom, dest: Dest) -> None:

@@ -63,6 +63,7 @@ class Function:
         "is_callback",
         "is_generator",
         "is_open",
+        "is_silent",
         "is_thunk",
         "kinds",
         "locals",
@@ -92,6 +93,7 @@ class Function:
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
         self.is_generator = False  # yields where it waits (semac/optimize/steps)
+        self.is_silent = False  # has no effects and reads nothing that changes, as far as its own code says
         self.place: Any = None  # the span of the last list form in the body that was analyzed (ir/places.py)
         self.returning: Any = None  # the position of the call that was analyzed just before (ir/places.py)
         self.locals: list[Var] = []

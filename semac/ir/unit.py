@@ -41,6 +41,9 @@ class Unit:
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
         self.python_names: set[str] = set()  # globals bound by Python imports
         self.match_advice: dict[Any, str] = {}  # matches → what is wrong with a parenthesised pattern of theirs
+        self.silent: dict[
+            Any, tuple[str, ...] | None
+        ] = {}  # by line, name and parameters: the globals a function reads
         self.warnings: list[Any] = []  # what is accepted and surely a mistake (`analyze/suspects.py`)
         self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it
 

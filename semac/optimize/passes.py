@@ -51,6 +51,7 @@ from semac.optimize.own.variables import own_variables
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.results import drop_results
+from semac.optimize.steps.pulled import pull_tasks
 from semac.optimize.steps.tasks import SPAWN, step_tasks
 from semac.optimize.tails import clear_trampolines
 from semac.optimize.texts.rewrite import hold_texts
@@ -111,6 +112,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("bare", bare_lists, MAKES_LISTS, needs="inline"),  # lists that are only read are Python's own
     Pass("operators", lower_operators, LOWERINGS, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints, [For]),  # loops that add up ints become `sum`
+    Pass("pulled", pull_tasks, (SPAWN, "async/spawn"), needs="steps"),  # silent tasks also run when they are needed
     Pass("steps", step_tasks, (SPAWN, "async/spawn")),  # tasks that wait for channels are generators
     Pass("plain", write_plainly, optional=False),  # in text for people, guarded operations become calls
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
+from semac.anf.step_nodes import Facts
 from semac.anf.walk import all_blocks, blocks, operands, params_of
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
@@ -218,6 +219,8 @@ def hands_on(op: Op) -> frozenset[int]:
         return frozenset(range(len(op.inits)))  # type: ignore[attr-defined]
     if kind in (anf.If, anf.Logic, anf.Move, anf.Assign):
         return FIRST
+    if kind is Facts:
+        return frozenset(range(len(op.items)))  # type: ignore[attr-defined]
     if known_callees(op) is not None:
         return frozenset(range(1, 1 + len(op.args)))  # type: ignore[attr-defined]
     return frozenset()

@@ -93,6 +93,8 @@ def test_errors_say_what_and_where(
         ("(tool/serch)", "did you mean tool/search? the tools are tool/search"), ("(inc 1)", "write (+ n 1)"),
         ("(doseq [x '(1)] x)", "write (for-each"), ("(list_sum '(1))", "did you mean list/sum?"),
         ("(define top-left 1) (+ top_left 1)", "did you mean top-left?"), ("(math/cubert 8)", "math/ has math/acos"),
+        ("(defmacro m (x) (return x)) (m 1)", "macros run before the program"),
+        ("(define (g x) x) (defmacro m (x) (g x)) (m 1)", "no tools, inputs or definitions"),
         ("(list if)", "if is a special form"), ("(random)", "no randomness"), ("(slurp 1)", None), ("(a1b2)", None),
     ],
 )  # fmt: skip

@@ -92,7 +92,8 @@ ENDS = {
 
 @pytest.mark.parametrize("source", ENDS)
 def test_limits_and_ends_hold_inside_of_tasks(pool: Pool, source: str) -> None:
-    outcome = pool.run(source, limits=Limits(wall_ms=1_500, memory_mb=64))
+    wall_ms = 1_500 if "timeout" in ENDS[source] else 60_000  # the others end by themselves, late on a busy machine
+    outcome = pool.run(source, limits=Limits(wall_ms=wall_ms, memory_mb=64))
     assert (outcome.status, outcome.reason) == ENDS[source], outcome
     assert pool.run("(+ 1 2)").value == 3
 

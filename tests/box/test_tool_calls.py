@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import pytest
 
@@ -183,3 +183,33 @@ def test_no_tool_is_called_after_the_deadline(pool: Pool) -> None:
     tools = {"wait": ToolGrant(wait, parallel=False)}
     assert pool.run(source, tools=tools, limits=replace(pool.limits, wall_ms=900)).reason == "timeout"
     assert begun == [0]
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_exception_that_has_no_words_ends_its_call_alone(pool: Pool) -> None:
+    def fail() -> None:
+        raise Unspeakable()
+
+    outcome = pool.run('(try (tool/burst) (catch e "caught"))', tools={"burst": fail})
+    assert outcome.value == "caught" and outcome.tool_calls[0]["error"] == "Unspeakable, which can't be told"
+
+
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [(print, "tools are several"), (5, "tools are several"), ("print", "tools are several"),
+     ({"a b": print}, "can't be called 'a b'"), ({"": print}, "can't be called ''"), ({5: print}, "called 5"),
+     ([lambda: 1], "needs a name"), ({"x": 5}, "tool x is no function")],
+)  # fmt: skip
+def test_what_no_program_can_call_is_refused(pool: Pool, tools: Any, words: str) -> None:
+    with pytest.raises(SemaError, match=words):
+        pool.run("1", tools=tools)
+
+
+@pytest.mark.parametrize("source", [5, None, b"1", ["1"]])
+def test_a_program_is_text(pool: Pool, source: Any) -> None:
+    with pytest.raises(SemaError, match="a program is text, got"):
+        pool.run(source)

@@ -19,11 +19,11 @@ from semac.pipeline import compile_source
 from semac.session import Session
 
 
-def answers(**environment: str) -> list[dict[str, Any]]:
+def answers(part: slice = slice(None), **environment: str) -> list[dict[str, Any]]:
     """What `sema eval --jsonl` says of the sample of the corpus, without hints: they may name an outer call."""
     run = subprocess.run(
         [sys.executable, "-m", "semac.cli.entry", "eval", "--jsonl"],
-        input=SAMPLE.read_text("utf-8"),
+        input="".join(SAMPLE.read_text("utf-8").splitlines(keepends=True)[part]),
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -41,9 +41,14 @@ def test_answers_with_all_passes(expected: list[dict[str, Any]]) -> None:
     assert answers() == expected
 
 
-@pytest.mark.parametrize("name", [*(one.name for one in PASSES if one.optional), "signs"])
+OPTIONAL = [*(one.name for one in PASSES if one.optional), "signs"]
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
 def test_a_pass_can_be_left_out(name: str, expected: list[dict[str, Any]]) -> None:
-    assert answers(SEMA_SKIP=name) == expected
+    """On a third of the sample; `scripts/programs soak` leaves passes out of random programs."""
+    part = slice(OPTIONAL.index(name) % 3, None, 3)
+    assert answers(part, SEMA_SKIP=name) == expected[part]
 
 
 def test_values_are_of_their_inferred_types(expected: list[dict[str, Any]]) -> None:

@@ -27,6 +27,7 @@ def test_values_have_the_types_that_were_inferred(seed: int) -> None:
 def test_values_of_the_corpus_have_the_types_that_were_inferred(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of every fourth case; `scripts/check_types.py --corpus` has them all."""
     monkeypatch.chdir(tmp_path)  # some programs write files
-    for case in cases_of(path):
+    for case in cases_of(path)[::4]:
         assert faults_of(case["src"]) == [], case["id"]

@@ -3,6 +3,7 @@ and on random programs of many top-level forms. `scripts/compare_optimization.py
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from semac.pipeline import compile_source
 sys.path.insert(0, str(SCRIPTS))
 
 from compare_optimization import difference, outcome
+from programs.soak import Comparer, Plan
+from programs.sources import SOURCES
 from random_modules import Modules
 from random_programs import Programs
 
@@ -104,18 +107,33 @@ def test_a_long_chain_of_functions_keeps_its_types() -> None:
 # Many programs
 
 
-@pytest.mark.parametrize("seed", range(20))
+CHECKS = ("program", "module", "program", "calls", "module", "session")  # of soak
+COUNT = 30  # programs of each source
+START = int.from_bytes(os.urandom(4)) if os.environ.get("SEMA_TEST_RANDOM") else 60_000_000
+
+
+@pytest.mark.parametrize("source", [name for name in SOURCES if name != "corpus" or FILES])
+def test_random_programs(source: str) -> None:
+    """A few of each source; `scripts/programs soak` compares as many as one likes."""
+    comparer = Comparer(None, seconds=0, ignored=frozenset(["trace"]))
+    for seed in range(START, START + COUNT):
+        check = CHECKS[seed % len(CHECKS)]
+        plan = Plan(seed, source, "module" if source == "divided" and check in ("calls", "session") else check)
+        assert comparer.compared(plan) is None, plan
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_programs_of_many_forms(seed: int) -> None:
     programs = Modules(seed)
-    for _ in range(100):
+    for _ in range(40):
         source = programs.program()
         assert difference(source) is None, source
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_nested_expressions(seed: int) -> None:
     programs = Programs(1000 + seed)
-    for _ in range(100):
+    for _ in range(50):
         source = programs.program()
         assert difference(source) is None, source
 

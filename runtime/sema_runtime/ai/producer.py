@@ -37,6 +37,7 @@ class Producer:
             self.task = Task(self.scheduler, lambda: work(self._push), self.context)
             self.promise = self.task.promise
             self.promise.watchers.append(lambda _: self._tell())
+            self.scheduler.settle_pulled()
             self.scheduler.ready.append(self.task)
             self.scheduler.pump_soon()
 

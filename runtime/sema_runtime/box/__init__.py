@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sema_runtime.box.probe import UnprotectedWarning as UnprotectedWarning
     from sema_runtime.box.toolbox import ToolGrant as ToolGrant
 
+__all__ = [
+    "Limits", "Outcome", "Pool", "Quota", "Session", "ToolGrant", "Unprotected", "UnprotectedWarning", "openapi_tools",
+]  # fmt: skip
 HOMES = {
     "Quota": "calls", "Limits": "limits", "openapi_tools": "openapi", "Outcome": "outcome", "Pool": "pool",
     "Session": "pool", "Unprotected": "probe", "UnprotectedWarning": "probe", "ToolGrant": "toolbox",

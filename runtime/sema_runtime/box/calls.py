@@ -23,6 +23,7 @@ Reply = dict[str, Any]
 Record = dict[str, Any]  # of a call, in Outcome.tool_calls
 Asked = tuple[Grant, list[Any]]
 MOST_AT_ONCE = 8  # tools
+MOST_WORDS = 500  # characters of what an exception of a tool says
 
 
 class Refused(Exception):
@@ -182,7 +183,7 @@ class Calls:
         except SemaError as problem:
             return {"error": problem.message}
         except (Exception, SystemExit) as problem:  # a tool of the host: its trace is nobody's business in the box
-            return {"error": f"{type(problem).__name__}: {problem}"[:500]}
+            return {"error": words_of(problem)}
 
     def result(self, tool: Grant, args: dict[str, Any]) -> Reply:
         encoded = HostEncoder(nodes_in(self.limits.tool_result_bytes)).encode(tool.call(args))
@@ -201,6 +202,15 @@ class Calls:
             return None
         shown = ", ".join(f"tool/{name} {'once' if count == 1 else f'{count} times'}" for name, count in done.items())
         return f"already done, and not to be repeated: {shown}"
+
+
+def words_of(problem: BaseException) -> str:
+    """An exception in some words, whatever its class makes of itself."""
+    name = type(problem).__name__
+    try:
+        return f"{name}: {problem}"[:MOST_WORDS]
+    except Exception:
+        return f"{name}, which can't be told"
 
 
 def content_key(name: str, args: dict[str, Any]) -> str:

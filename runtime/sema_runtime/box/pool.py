@@ -19,13 +19,12 @@ from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.policy import check, needed
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.box.snapshots import Snapshot, read, write
-from sema_runtime.box.toolbox import Granted, grants
+from sema_runtime.box.toolbox import NAME, Granted, grants
 from sema_runtime.box.turns import Turn
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
 DATA_GROWS = 24  # memory that inputs take while they are read, as a multiple of their bytes
-NAME = re.compile(r"[^\s()\[\]{}\"';,`#|\x00-\x20]+")
 TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
 
@@ -136,7 +135,15 @@ class Pool:
         with self.lock:
             self._own()
             is_fitting = not data_mb and self.ready and self.ready[0].limits == limits
-            return self.ready.popleft() if is_fitting else self._fork(limits, data_mb)
+            worker = self.ready.popleft() if is_fitting else self._fork(limits, data_mb)
+        try:
+            worker.known()
+        except Died:  # somebody has ended the process that starts others
+            worker.end()
+            with self.lock:
+                worker = self._fork(limits, data_mb)
+            worker.known()
+        return worker
 
     def refill(self) -> None:
         """Starts processes for the next programs."""
@@ -256,8 +263,11 @@ class Session:
     def run(self, source: str, is_unwanted: threading.Event | None = None) -> Outcome:
         """The outcome of one program. A failed one leaves the session as it was.
 
-        is_unwanted: set before `cancel`, which finds no process of a program that doesn't run yet.
+        is_unwanted: set before `cancel`, which finds no process of a program that doesn't run yet. Raises SemaError for
+        a source that is no text.
         """
+        if not isinstance(source, str):
+            raise SemaError(f"box: a program is text, got {type(source).__name__}")
         try:
             if self.worker is None:
                 self.begin()

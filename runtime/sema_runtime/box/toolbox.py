@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -17,6 +18,7 @@ MOST_NAMES = 16  # in the message about arguments
 MOST_TEXT = 4_096  # characters of it
 LONGEST = 80  # characters of a name in it
 RESERVED = ("return", "fail")
+NAME = re.compile(r"[^\s()\[\]{}\"';,`#|\x00-\x20]+")  # of tools and inputs
 EFFECTS = ("read", "write", None)
 Granted = Mapping[str, Any] | Iterable[Any]  # functions or tools, by name or with names of their own
 
@@ -77,13 +79,16 @@ class Grant:
 def grants(tools: Granted | None) -> dict[str, Grant]:
     """Tools by name. Functions with annotations, tools of Sema and of MCP servers are validated before each call;
     other functions get what the program gives. Raises SemaError for tools that can't be called."""
-    if not tools:
+    if tools is None:
         return {}
+    if not isinstance(tools, Iterable) or isinstance(tools, type | str):
+        raise SemaError(f"box: tools are several, got {type(tools).__name__}",
+                        "give a list of functions, or a dict of names and functions")  # fmt: skip
     named = list(tools.items()) if isinstance(tools, Mapping) else [(name_of(tool), tool) for tool in tools]
-    made = [grant(name, tool) for name, tool in named]
     for name, _ in named:
-        if name in RESERVED:
-            raise SemaError(f"box: a tool can't be called {name}")
+        if type(name) is not str or NAME.fullmatch(name) is None or name in RESERVED:
+            raise SemaError(f"box: a tool can't be called {name!r}", "names have letters, digits, - and _")
+    made = [grant(name, tool) for name, tool in named]
     return {one.name: one for one in made}
 
 

@@ -138,7 +138,7 @@ class Turn:
         prints, warnings = texts_of(answer.get("prints")), texts_of(answer.get("warnings", []))
         duration = answer.get("duration_ms")
         defined = answer.get("defined", {})
-        if type(defined) is not dict or not all(type(text) is str for text in defined.values()):
+        if type(defined) is not dict or (defined and not all(type(text) is str for text in defined.values())):
             raise Died()
         line, column = place_of(answer.get("line")), place_of(answer.get("column"))
         reason, message = text_of(answer.get("reason")), text_of(answer.get("message"))
@@ -183,7 +183,7 @@ def text_of(value: Any) -> str | None:
 
 def texts_of(value: Any) -> list[str]:
     """Raises Died for what is no list of texts."""
-    if type(value) is not list or not all(type(text) is str for text in value):
+    if type(value) is not list or (value and not all(type(text) is str for text in value)):
         raise Died()
     return value
 

@@ -9,7 +9,9 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 import time
+from collections import deque
 from typing import Any
 
 from sema_runtime.box.codec import from_body, nodes_in, to_frame
@@ -20,6 +22,7 @@ from sema_runtime.compiler_bridge import ZYGOTE
 from sema_runtime.values.errors import SemaError
 
 START_SECONDS = 30.0
+ANSWER = 4  # bytes of what the zygote answers
 AHEAD = 1 << 12  # bytes that are read at once of what may come
 WIDEST = 12  # bytes of JSON for a character of text
 NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
@@ -49,19 +52,38 @@ class Spent(Exception):
 
 
 class Worker:
-    """A hardened process. Used for one session, by one thread at a time."""
+    """A hardened process. Used for one session, by one thread at a time.
 
-    def __init__(self, pid: int, pipe: socket.socket, limits: Limits) -> None:
+    pid: None until the zygote has said it (`known`).
+    """
+
+    def __init__(self, pid: int | None, pipe: socket.socket, limits: Limits, zygote: Zygote | None = None) -> None:
         self.pid = pid
         self.pipe = pipe
         self.limits = limits
-        self.handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+        self.zygote = zygote
+        self.handle = -1
+        if pid is not None:
+            self.is_process(pid)
         self.is_ready = False
         self.unread = bytearray()
         self.most_processor: float | None = None
         self.told: dict[str, Any] = {}  # what stays the same from program to program, as the process has it
         self.waiting = select.poll()  # which takes descriptors of any number
         self.waiting.register(pipe, select.POLLIN)
+
+    def is_process(self, pid: int) -> None:
+        self.pid = pid
+        if hasattr(os, "pidfd_open"):
+            self.handle = os.pidfd_open(pid)
+
+    def known(self) -> int:
+        """The process's number. Raises Died where it was never started."""
+        if self.pid is None:
+            assert self.zygote is not None
+            self.zygote.settle(self)
+        assert self.pid is not None
+        return self.pid
 
     def watch_processor(self, milliseconds: int | None) -> None:
         """Has `receive` raise Spent once the process has used that much more of the processor; None: never."""
@@ -70,7 +92,7 @@ class Worker:
     def processor_seconds(self) -> float:
         """How long it has run on a processor; 0.0 where the system doesn't say."""
         try:
-            with open(f"/proc/{self.pid}/schedstat", "rb") as facts:
+            with open(f"/proc/{self.known()}/schedstat", "rb") as facts:
                 return int(facts.read().split()[0]) / 1e9
         except (OSError, ValueError, IndexError):
             return 0.0
@@ -113,7 +135,7 @@ class Worker:
         size = int.from_bytes(head, "big")
         if size > most:
             raise Died()
-        body = self._bytes(size, deadline)
+        body = self._taken(size) if len(self.unread) >= size else self._bytes(size, deadline)
         if size > EXTRA_PARTS and not is_within(body, PARTS_OF_NODE * nodes_in(most // WIDEST) + EXTRA_PARTS):
             raise Died()  # it would take far more memory than its bytes do
         try:
@@ -135,8 +157,7 @@ class Worker:
             if spare <= 0:
                 raise Spent()
             if len(collected) >= count:
-                self.unread = collected[count:]
-                return bytes(collected[:count])
+                return self._taken(count)
             if not self.waiting.poll(min(left, spare) * 1000):
                 continue
             try:
@@ -146,6 +167,12 @@ class Worker:
             if not part:
                 raise Died()
             collected += part
+
+    def _taken(self, count: int) -> bytes:
+        """That many bytes of those that are there."""
+        taken = bytes(self.unread[:count])
+        del self.unread[:count]
+        return taken
 
     def end(self) -> None:
         """Kills the process, whatever it does."""
@@ -160,11 +187,12 @@ class Worker:
     def kill(self) -> None:
         """Sends the signal alone: whoever waits for the process sees its end."""
         try:
+            pid = self.known()
             if self.handle >= 0:
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
             else:
-                os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
+                os.kill(pid, signal.SIGKILL)
+        except (Died, ProcessLookupError):
             pass
 
 
@@ -199,6 +227,8 @@ class Zygote:
             start_new_session=True,
         )
         theirs.close()
+        self.lock = threading.Lock()
+        self.unsettled: deque[Worker] = deque()  # of which it hasn't been read yet which processes they are
         self.control.settimeout(START_SECONDS)
         hello = b""
         while not hello.endswith(b"\n"):
@@ -211,23 +241,40 @@ class Zygote:
         self.layers = frozenset(json.loads(hello)["layers"])
 
     def fork(self, limits: Limits, data_mb: int = 0) -> Worker:
-        """A worker. data_mb: memory that it gets for inputs, beyond that of its limits. Raises Died."""
+        """A worker that is being started: nobody waits for that. data_mb: memory that it gets for inputs, beyond that
+        of its limits. Raises Died."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         order = f"{limits.memory_mb + data_mb} {limits.wall_ms // 1000 + 2}"
+        worker = Worker(None, ours, limits, self)
         try:
-            socket.send_fds(self.control, [order.encode()], [theirs.fileno()])
-            answer = b""
-            while len(answer) < 4:
-                part = self.control.recv(4 - len(answer))
-                if not part:
-                    raise Died()
-                answer += part
+            with self.lock:
+                socket.send_fds(self.control, [order.encode()], [theirs.fileno()])
+                self.unsettled.append(worker)
         except OSError:
             ours.close()
             raise Died() from None
         finally:
             theirs.close()
-        return Worker(int.from_bytes(answer, "big"), ours, limits)
+        return worker
+
+    def settle(self, worker: Worker) -> None:
+        """Has a worker know which process it is. Raises Died."""
+        with self.lock:
+            while worker.pid is None:
+                answer = self._answer()
+                self.unsettled.popleft().is_process(int.from_bytes(answer, "big"))
+
+    def _answer(self) -> bytes:
+        answer = b""
+        try:
+            while len(answer) < ANSWER:
+                part = self.control.recv(ANSWER - len(answer))
+                if not part:
+                    raise Died()
+                answer += part
+        except OSError:
+            raise Died() from None
+        return answer
 
     def close(self) -> None:
         self.control.close()

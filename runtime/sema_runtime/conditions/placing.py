@@ -5,6 +5,7 @@ from __future__ import annotations
 from sema_runtime.conditions import places as places_table
 from sema_runtime.conditions import sites as sites_table
 from sema_runtime.conditions.tracebacks import PRIVATE
+from sema_runtime.values.naming import SILENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,22 +14,31 @@ if TYPE_CHECKING:
     from sema_runtime.conditions.places import Place
 
     Position = tuple[int, int]
+    Function = tuple[int, str, tuple[str, ...]]
     Call = tuple[str, int, int, int]  # Python name of the called function, line, column, number of the outer site
 
 
 def with_places(
-    code: CodeType, places: dict[Position, Place], calls: list[Call], texts: dict[str, str] | None = None
+    code: CodeType,
+    places: dict[Position, Place],
+    calls: list[Call],
+    texts: dict[str, str] | None = None,
+    silent: dict[Function, tuple[str, ...] | None] | None = None,
 ) -> CodeType:
     """The code with constants that hold the places and sites of its calls.
 
     places: by position. calls: those that stand for sites (conditions/sites.py), the first one is number 1. texts:
-    constants that other code of the module has: copies of a function share them.
+    constants that other code of the module has: copies of a function share them. silent: what silent functions read,
+    by line, name and parameters (`tasks/still.py`).
     """
     nested = type(code)
     texts = {} if texts is None else texts
     constants = tuple(
-        with_places(value, places, calls, texts) if type(value) is nested else value for value in code.co_consts
+        with_places(value, places, calls, texts, silent) if type(value) is nested else value for value in code.co_consts
     )
+    read = silent.get((code.co_firstlineno, code.co_name, code.co_varnames[: code.co_argcount])) if silent else None
+    if read is not None:
+        constants = (*constants, (SILENT, *read))
     positions = {(line, col + 1, end or 0) for line, _, col, end in code.co_positions() if line and col is not None}
     starts: set[Position] = {(line, col) for line, col, end in positions if end < sites_table.MARK}
     if calls:

@@ -87,7 +87,7 @@ def others_may_run() -> bool:
     if module is None:
         return False
     queue = module.scheduler()
-    return type(queue) is not module.Scheduler or bool(queue.ready or queue.timers or queue.external)
+    return type(queue) is not module.Scheduler or bool(queue.ready or queue.timers or queue.external or queue.pulled)
 
 
 class Lane:

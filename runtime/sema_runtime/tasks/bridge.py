@@ -93,6 +93,7 @@ def consume_pieces(produce: Callable[[PieceBridge], Awaitable[Any]], take: Calla
         return bridge.consume(produce, take)
     # the root would have to stop the loop for every piece; a task with the same context needn't
     task = Task(queue, lambda: bridge.consume(produce, take), getcurrent().gr_context)
+    queue.settle_pulled()
     queue.ready.append(task)
     try:
         return queue.await_promise(task.promise)

@@ -87,6 +87,7 @@ class Scheduler(Turns):
         """Starts an awaitable in the asyncio loop; calls ended when it is done. The program waits for it, too."""
         import asyncio
 
+        self.settle_pulled()
         future = asyncio.ensure_future(awaitable, loop=self.loop())
         self.external += 1
         self.direct = False
@@ -111,6 +112,7 @@ class Scheduler(Turns):
         The tasks that it has started are cancelled too. A queued task ends at once; a task that catches Cancelled ends
         when it waits again.
         """
+        self.settle_pulled()
         if promise.state is not PENDING or promise.task is None:
             return False
         task: Task = promise.task
@@ -127,6 +129,7 @@ class Scheduler(Turns):
 
     def await_promise(self, promise: AsyncPromise) -> Any:
         """The value of a promise, or its error raised."""
+        self.settle_pulled()
         if promise.open:
             waiter = self.waiter()
             promise.watchers.append(waiter.settle)
@@ -143,6 +146,9 @@ class Scheduler(Turns):
     def drain(self, seconds: float = LEFTOVER_TIME) -> None:
         """Runs unfinished tasks for that many seconds, at the end of a program. Tasks that still wait then, such as
         losers of a race, are dropped when the process ends."""
+        if self.pulled is not None:  # they do nothing that anybody could see
+            self.pulled.note("drain")
+            return
         end = time.monotonic() + seconds
         self._run_until(end)
         if self.begun and not self.drops_at_exit:
@@ -287,6 +293,7 @@ class Scheduler(Turns):
 
         context: the task's own context variables.
         """
+        self.settle_pulled()
         task = Task(self, function, context)
         with self.hiding:
             self.resume(task)
@@ -324,6 +331,20 @@ class _PerThread(threading.local):
     scheduler: Scheduler | None = None
 
 
+def _keep_greenlets_of_threads() -> None:
+    """Has greenlet free what it keeps of an ended thread only when nobody refers to it.
+
+    It asks the collector who refers to the thread's main greenlet, which our schedulers do, and frees it where there is
+    no answer. While another thread collects, the collector overlooks what it is about to free: a crash.
+    """
+    try:
+        from greenlet._greenlet import enable_optional_cleanup  # type: ignore[import-untyped]
+    except ImportError:  # in a browser, which has no threads
+        return
+    enable_optional_cleanup(False)
+
+
+_keep_greenlets_of_threads()
 _per_thread = _PerThread()
 
 
@@ -360,6 +381,15 @@ def wait_in(line: deque[Fiber], offered: Any = None) -> Any:
         raise root.take_error()
     root.value = None
     return value
+
+
+def settle_pulled() -> bool:
+    """Has the pulled tasks of the running scheduler where they would be. Whether it had any."""
+    queue = scheduler()
+    if queue.pulled is None:
+        return False
+    queue.settle_pulled()
+    return True
 
 
 def scheduler() -> Scheduler:

@@ -100,16 +100,28 @@ def refuse(me: Stepper, channel: Any, value: Any) -> None:
 # Tasks
 
 
-def spawn_closed(function: Callable[[Stepper], Steps]) -> Promise:
-    """`async` of a function whose code calls nothing that could wait but by a `yield`."""
-    queue = scheduler()
-    return queue.begin(Stepper(queue, function))
+def spawn_closed(function: Callable[[Stepper], Steps], pulled: Any = None, *facts: Any) -> Promise:
+    """`async` of a function whose code calls nothing that could wait but by a `yield`. pulled, facts: a generator of
+    what it sends, if it can be pulled, and what must be true then (`tasks/pulled.py`)."""
+    return spawn(Stepper, function, pulled, facts)
 
 
-def spawn_open(function: Callable[[Stepper], Steps]) -> Promise:
+def spawn_open(function: Callable[[Stepper], Steps], pulled: Any = None, *facts: Any) -> Promise:
     """`async` of a function made a generator."""
+    return spawn(OpenStepper, function, pulled, facts)
+
+
+def spawn(
+    kind: type[Stepper], function: Callable[[Stepper], Steps], pulled: Any, facts: tuple[Any, ...]
+) -> AsyncPromise:
     queue = scheduler()
-    return queue.begin(OpenStepper(queue, function))
+    if pulled is not None:
+        from sema_runtime.tasks.pulled import begin
+
+        promise: AsyncPromise | None = begin(queue, kind, function, pulled, facts)
+        if promise is not None:
+            return promise
+    return queue.begin(kind(queue, function))
 
 
 def await_(me: Stepper, value: Any) -> Steps:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sema_runtime.tasks.pulled import Pulled
+
 
 class Turns:
     """The fibers of one thread, and their turns: first in, first out."""
@@ -34,6 +36,8 @@ class Turns:
         self.direct = False  # whether greenlets switch to each other past the hub
         self.idle_greenlets: list[TaskGreenlet] = []
         self.begun: set[Task] = set()  # tasks that may hold something when the program ends
+        self.alive = 0  # tasks that have not ended
+        self.pulled: Pulled | None = None  # tasks that run when somebody needs what they send
 
     # Waiting
 
@@ -48,6 +52,7 @@ class Turns:
 
     def waiter(self) -> Waiter:
         """A wait of the running fiber, to be passed to the code that will end it."""
+        self.settle_pulled()
         fiber = self.current()
         if self.natives:
             fiber.note_use()
@@ -92,11 +97,15 @@ class Turns:
         """Moves the running fiber to the end of the queue."""
         if self.ready:
             self.turn(bool)
-        elif self.natives:
+            return
+        if self.natives:
             self.current().note_use()
+        if self.pulled is not None:
+            self.pulled.note("pause")
 
     def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
         """The result of an effect, with a turn for the others. Fibers that the effect wakes run after this one."""
+        self.settle_pulled()
         fiber: Any = self.current()
         if self.natives:
             fiber.note_use()
@@ -118,6 +127,7 @@ class Turns:
 
     def begin(self, task: Task) -> AsyncPromise:
         """Queues a new task and returns its promise; the running fiber continues before the task."""
+        self.settle_pulled()
         parent = self.current()
         if self.natives:
             parent.note_use()
@@ -129,6 +139,11 @@ class Turns:
         else:
             self.ready.append(task)
         return task.promise
+
+    def settle_pulled(self) -> None:
+        """Has the pulled tasks where they would be without being pulled, before anything else happens."""
+        if self.pulled is not None:
+            self.pulled.settle()
 
     # Running the others
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sema_runtime.tasks.turns import Turns
 
 CALLING: set[Turns] = set()  # the schedulers with builtins that are calling back (`tasks/callbacks.py`)
+PULLING: set[Turns] = set()  # those with pulled tasks (`tasks/pulled.py`)
+LAST_RUN: list[Any] = [None]  # what the root did last with them, where it received
 
 
 class Waiter:
@@ -145,6 +147,7 @@ class Task(Fiber):
         self.scheduler: Any = scheduler
         self.function = function
         self.context: Context | None = copy_context() if context is None else context  # until it begins
+        scheduler.alive += 1
         self.promise = AsyncPromise()
         self.promise.task = self
         self.doomed = False  # was cancelled: it ends when it waits
@@ -173,6 +176,7 @@ class Task(Fiber):
 
     def leave(self) -> None:
         """Tells who watches the promise that the task has ended."""
+        self.scheduler.alive -= 1
         promise = self.promise
         promise.task = None
         promise.tell()

@@ -11,6 +11,7 @@ ANONYMOUS = "<lambda>"
 COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
 TEXT_FILES = ("<input", "<string>", "<stdin>")
 EXPORTS = "__sema_exports__"  # the Sema names that an `(export ...)` declares
+SILENT = "sema silent"  # what a constant of a function without effects begins with (`tasks/still.py`)
 GLOBALS = "__sema_globals__"  # the globals that are the program's, in modules that were imported or use `eval`
 
 

@@ -61,6 +61,8 @@ def is_flat_rest(op: CallBuiltin, var: Var | None) -> bool:
 
 def goes_through(op: Op) -> bool:
     """Whether an operation goes through all items of its operands."""
+    if type(op) is CallBuiltin:
+        return op.name == "append"  # which copies them all
     if type(op) is Comprehension:
         return op.how in WHOLE and op.kind not in EARLY
     return type(op) is For and op.how in WHOLE and not op.inits and always_jumps(op.body, op)

@@ -6,10 +6,10 @@ from collections import Counter
 
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Comprehension, Expr, Let, Op, Ref
+from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Comprehension, Expr, Let, Op, Ref
 from semac.anf.nodes import Python as PythonOp
 from semac.anf.step_nodes import Receive, Send, YieldFrom
-from semac.anf.walk import all_blocks, blocks, bound, code_of
+from semac.anf.walk import all_blocks, blocks, bound, code_of, refs
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import ANY
 
@@ -31,6 +31,34 @@ YIELDING = {
 
 
 def own_blocks(block: Block) -> list[Block]:
+    """The blocks in which the code of a function may yield: those of functions that only it calls included."""
+    inner = [code_of(function) for function in local_steppers(block).values()]
+    return [found for code in (block, *inner) for found in yielding_blocks(code)]
+
+
+def local_steppers(block: Block) -> dict[Var, Function]:
+    """Functions made in a block that wait and that only the block and they themselves call, by their variables: such
+    as a loop from inside of which another one goes on."""
+    made = [
+        instr
+        for inner in yielding_blocks(block)
+        for instr in inner.instrs
+        if type(instr.op) is Closure and instr.var is not None and instr.var.known_function is instr.op.function
+    ]
+    uses = Counter(ref.var for ref in refs(block)) if made else Counter()
+    found: dict[Var, Function] = {}
+    for instr in made:
+        var: Var = instr.var  # type: ignore[assignment]
+        inside = [each.op for inner in yielding_blocks(code_of(var.function)) for each in inner.instrs]  # type: ignore[arg-type]
+        outside = [each.op for inner in yielding_blocks(block) for each in inner.instrs]
+        calls = [op for op in (*inside, *outside) if type(op) is Call and type(op.head) is Ref and op.head.var is var]
+        is_local = len(calls) == uses[var] and not any(op.trampolined for op in calls)
+        if calls and is_local and any(map(is_step, inside)) and var.function.rest is None:  # type: ignore[union-attr]
+            found[var] = instr.op.function  # type: ignore[attr-defined]
+    return found
+
+
+def yielding_blocks(block: Block) -> list[Block]:
     """A block and those inside in which Python allows a `yield`: not those of comprehensions and of other functions."""
     found: list[Block] = []
     stack = [block]
@@ -63,6 +91,7 @@ class Stepped:
         self.me = Var("_task", function)  # no name of the program begins so in messages
         self.me.defined = 1
         self.own = bound_in(code_of(function))
+        self.locals = local_steppers(code_of(function))
         self.counts = Counter(op.name for op in own_operations(function) if type(op) is CallBuiltin)
         self.head: list[Let] = []
         self.known: dict[tuple[Var, str], Var] = {}
@@ -83,6 +112,9 @@ class Stepped:
                 instr.op = made
                 if instr.var is not None:
                     instr.var.op = made
+            elif type(op) is Closure and op.function in self.locals.values():
+                self.block(code_of(op.function), True)
+                op.function.is_generator = True
             elif type(op) is not Comprehension:
                 for inner in blocks(op):
                     self.block(inner, is_often or type(op) in LOOPS)
@@ -90,6 +122,8 @@ class Stepped:
     def step(self, op: Op, is_often: bool) -> Op | None:
         """What takes the place of an operation that may wait."""
         if type(op) is Call:
+            if type(op.head) is Ref and op.head.var in self.locals:
+                return YieldFrom("", [op.head, *op.args])
             twin = self.twins.called_by(op)
             return None if twin is None else YieldFrom("", [Ref(twin), Ref(self.me), *op.args])
         if not is_step(op):
@@ -127,11 +161,13 @@ class Stepped:
 
 
 def bound_in(block: Block) -> set[Var]:
-    """The variables that a block and those inside bind."""
+    """The variables that a block, those inside and the functions made there bind."""
     found: set[Var] = set()
     for inner in all_blocks(block):
         for instr in inner.instrs:
             found.update(bound(instr.op))
+            if type(instr.op) is Closure:
+                found.update(instr.op.function.params)
             if instr.var is not None:
                 found.add(instr.var)
     return found

@@ -12,8 +12,9 @@ queue. Text for people and code under a debugger keep the functions as they are 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from semac.anf.nodes import Call, CallBuiltin, CallRuntime, Closure, Let, Op, Ref
+from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Expr, Let, Op, Ref
 from semac.anf.walk import all_blocks, code_of, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function
@@ -29,24 +30,32 @@ def step_tasks(unit: Unit) -> None:
     """Makes generators of the tasks of a unit that wait in their own code."""
     if unit.is_text or is_traced():
         return
-    every = [block for form in unit.blocks for block in all_blocks(form)]
-    spawns = [instr for block in every for instr in block.instrs if spawned(instr.op) is not None]
+    twins = Twins(unit)
+    spawns = [instr for _, instr in steppable(unit, twins)]
     if not spawns:
         return
-    uses = Counter(ref.var for form in unit.blocks for ref in refs(form))
-    twins = Twins(unit)
-    spawns = [instr for instr in spawns if uses[instr.op.args[0].var] == 1 and waits(instr, twins)]  # type: ignore[attr-defined]
     for function in {spawned(instr.op) for instr in spawns}:
         assert function is not None
         Stepped(function, twins).rewrite()
     known = Waits(unit)
     for instr in spawns:
-        value = instr.op.args[0]  # type: ignore[attr-defined]
+        args: list[Expr] = instr.op.args  # type: ignore[attr-defined]
+        value: Any = args[0]
         is_closed = known.is_safe(code_of(value.var.op.function))
         path = RUNTIME + ("spawn_closed" if is_closed else "spawn_open")
-        instr.op = CallRuntime(path, [value], span=instr.op.span, type=instr.op.type)
+        instr.op = CallRuntime(path, args, span=instr.op.span, type=instr.op.type)
         if instr.var is not None:
             instr.var.op = instr.op
+
+
+def steppable(unit: Unit, twins: Twins) -> list[tuple[Block, Let]]:
+    """The instructions that start tasks which wait in their own code, with the blocks they stand in."""
+    every = [block for form in unit.blocks for block in all_blocks(form)]
+    spawns = [(block, instr) for block in every for instr in block.instrs if spawned(instr.op) is not None]
+    if not spawns:
+        return []
+    uses = Counter(ref.var for form in unit.blocks for ref in refs(form))
+    return [(block, instr) for block, instr in spawns if uses[instr.op.args[0].var] == 1 and waits(instr, twins)]  # type: ignore[attr-defined]
 
 
 def waits(instr: Let, twins: Twins) -> bool:
@@ -59,7 +68,7 @@ def waits(instr: Let, twins: Twins) -> bool:
 def spawned(op: Op) -> Function | None:
     """The function without parameters of which an operation makes a task."""
     is_spawn = (type(op) is CallRuntime and op.path == SPAWN) or (type(op) is CallBuiltin and op.name == "async/spawn")
-    value = op.args[0] if is_spawn and len(op.args) == 1 else None  # type: ignore[attr-defined]
+    value = op.args[0] if is_spawn and op.args else None  # type: ignore[attr-defined]
     if type(value) is not Ref or type(value.var.op) is not Closure:
         return None
     function = value.var.op.function

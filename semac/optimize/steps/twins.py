@@ -18,6 +18,8 @@ from semac.optimize.versions.heat import Definition
 class Twins:
     """The twins of a unit, made when a stepper wants them. stepping: the functions that can have one."""
 
+    prefix = "_steps_"  # of their names
+
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.definitions = {
@@ -51,7 +53,7 @@ class Twins:
     def make(self, function: Function) -> Var:
         """Defines the twin, after the function."""
         definition = self.definitions[function]
-        var = Var(f"_steps_{definition.var.name}", None, is_global=True)
+        var = Var(f"{self.prefix}{definition.var.name}", None, is_global=True)
         var.defined = 1
         var.type = definition.var.type
         self.made[function] = var
@@ -75,8 +77,12 @@ class Twins:
             Let(value, made),
             Let(None, Assign(var, Ref(value), "global", span=span)),
         ]
-        Stepped(twin, self).rewrite()
+        self.rewrite(function, twin)
         return var
+
+    def rewrite(self, function: Function, twin: Function) -> None:
+        """Makes a generator of the copy of a function."""
+        Stepped(twin, self).rewrite()
 
 
 def called(op: Call) -> Function | None:

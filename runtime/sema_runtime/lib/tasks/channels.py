@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.tasks.concurrency import cancel_all, items_of, wait_for_all
-from sema_runtime.tasks.channels import MOST_CAPACITY, Channel, channel_of, channel_of_capacity, dropped
+from sema_runtime.tasks.channels import FAILED, MOST_CAPACITY, Channel, channel_of, channel_of_capacity, dropped
 from sema_runtime.tasks.promises import wrong_value
-from sema_runtime.tasks.scheduler import scheduler, wait_in
-from sema_runtime.tasks.waiting import CALLING
+from sema_runtime.tasks.scheduler import scheduler, settle_pulled, wait_in
+from sema_runtime.tasks.waiting import CALLING, LAST_RUN, PULLING
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
@@ -57,6 +57,8 @@ def channel_send(channel: Any, value: Any) -> None:
         buffer.append(value)
     elif channel.closed:
         raise dropped(value)
+    elif PULLING and settle_pulled():
+        channel_send(channel, value)
     else:
         wait_in(channel.senders, value)
 
@@ -71,12 +73,29 @@ def channel_recv(channel: Any) -> Any:
     """
     if type(channel) is not Channel:
         wrong_value("channel", channel)
+    source = channel.source
     if CALLING:
-        return channel.receive(scheduler())
+        return channel.receive(scheduler()) if source is None else channel.pull()
+    if source is not None:  # as in Channel.pull, without its frames
+        try:
+            value = next(source, None)
+        except Exception:
+            value = FAILED
+        except BaseException:
+            channel.run[1].break_off()
+            raise
+        else:
+            run = channel.run
+            if LAST_RUN[0] is run and value is not None:
+                run[2] += 1
+                return value
+        return channel.pulled(value)
     buffer = channel.buffer  # as in Channel.receive, without its frames
     if buffer:
         return channel.take() if channel.senders else buffer.popleft()
-    return None if channel.closed else wait_in(channel.receivers)
+    if channel.closed:
+        return None
+    return channel_recv(channel) if PULLING and settle_pulled() else wait_in(channel.receivers)
 
 
 @builtin("channel/try-recv", type="keep other -> any")

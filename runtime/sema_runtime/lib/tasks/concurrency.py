@@ -16,7 +16,8 @@ from sema_runtime.tasks.promises import (
     TimedOut,
     wrong_value,
 )
-from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.tasks.scheduler import scheduler, settle_pulled
+from sema_runtime.tasks.waiting import PULLING
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import Rethrown, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -40,9 +41,11 @@ def await_(value: Any) -> Any:
 
 
 def promise_of(value: Any) -> AsyncPromise:
-    """The promise itself; raises a type error for anything else."""
+    """The promise itself, as it is without pulled tasks; raises a type error for anything else."""
     if type(value) is not AsyncPromise:
         wrong_value("async-promise", value)
+    if PULLING:
+        settle_pulled()
     return value
 
 

@@ -1,0 +1,168 @@
+"""Silent tasks that run when somebody needs what they send: the same answers, and which tasks are pulled."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from paths import DATA, ROOT
+
+from sema_runtime.conditions.describe import describe
+from sema_runtime.tasks import pulled, scheduler
+from sema_runtime.tasks.waiting import CALLING, PULLING
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.generate.python_ops import EFFECT, PYTHON_OPS
+from semac.optimize.steps.silent import CHANGES
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from random_tasks import Quiet
+
+STAGES = """
+(define log '())
+(define (note x) (set! log (cons x log)) x)
+(define (numbers n)
+  (let ((out (channel/new 2)))
+    (async (for-range (i 0 n) (channel/send out i)) (channel/close out))
+    out))
+(define (counter)
+  (let ((out (channel/new 1))) (async (let loop ((n 0)) (channel/send out n) (loop (+ n 1)))) out))
+(define (stage f in)
+  (let ((out (channel/new 1)))
+    (async
+      (let loop ((x (channel/recv in)))
+        (if (nil? x) (channel/close out) (begin (channel/send out (f x)) (loop (channel/recv in))))))
+    out))
+(define (items xs)
+  (let ((out (channel/new 1)))
+    (async (for-each (fn (x) (channel/send out x)) xs) (channel/close out))
+    out))
+(define (take-from in n)
+  (let loop ((n n) (xs '()))
+    (if (= n 0) (reverse xs)
+        (let ((x (channel/recv in))) (if (nil? x) (reverse (cons :end xs)) (loop (- n 1) (cons x xs)))))))
+"""
+# Programs after STAGES, their values or errors as the reference has them, how many tasks are pulled, and how often all
+# of them are settled.
+CASES = [json.loads(line) for line in (DATA / "pulled_tasks.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def fresh_scheduler() -> Iterator[None]:
+    yield
+    forget()
+
+
+def forget() -> None:
+    scheduler._per_thread.scheduler = None
+    PULLING.clear()
+    CALLING.clear()
+
+
+def outcome(source: str, mode: str, is_optimized: bool = True) -> str:
+    """The value of a program, or its error with what it had noted."""
+    unit = compile_source(source, "tasks.sema", mode, result=True, optimize=is_optimized, watch=Verifier())
+    scope: dict[str, object] = {"__name__": "__main__"}
+    try:
+        exec(unit.code, scope)
+    except BaseException as error:
+        return describe(error).message
+    finally:
+        forget()
+    return to_text(scope.get(RESULT))
+
+
+class Counts:
+    """How many tasks are pulled, and how often all of them are settled."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pulled = self.settled = 0
+        add, settle = pulled.Pulled.add, pulled.Pulled.settle
+
+        def counted_add(them: pulled.Pulled, *args: Any) -> None:
+            self.pulled += 1
+            add(them, *args)
+
+        def counted_settle(them: pulled.Pulled) -> None:
+            self.settled += 1
+            settle(them)
+
+        monkeypatch.setattr(pulled.Pulled, "add", counted_add)
+        monkeypatch.setattr(pulled.Pulled, "settle", counted_settle)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["src"])
+def test_answers(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = Counts(monkeypatch)
+    program = STAGES + case["src"]
+    assert outcome(program, "program") == case["answer"]
+    assert (counts.pulled, counts.settled) == (case["pulled"], case["settled"])
+    assert outcome(program, "module") == outcome(program, "program", False) == case["answer"]
+
+
+def test_random_programs_answer_as_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = Counts(monkeypatch)
+    for seed in range(60):
+        source = Quiet(seed).program()
+        assert outcome(source, "program") == outcome(source, "program", False), seed
+    assert counts.pulled > counts.settled > 10
+
+
+def test_a_pass_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = Counts(monkeypatch)
+    monkeypatch.setenv("SEMA_SKIP", "pulled")
+    assert outcome(STAGES + CASES[0]["src"], "program") == CASES[0]["answer"]
+    assert counts.pulled == 0
+
+
+def test_functions_of_another_module_are_called_where_they_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = Counts(monkeypatch)
+    source = STAGES + "(define (run fs) (take-from (foldl (fn (in f) (stage f in)) (numbers 3) fs) 9)) "
+    doubled = "(run (list (fn (x) (* x 2)) (fn (x) (+ x 1))))"
+    printed = "(run (list (fn (x) (* x 2)) (fn (x) (note x))))"
+    assert outcome(source + doubled, "module") == "(1 3 5 :end)"
+    assert (counts.pulled, counts.settled) == (3, 0)
+    assert outcome(source + printed + " (list (run (list note)) (reverse log))", "module") == (
+        "((0 1 2 :end) (0 2 4 0 1 2))"
+    )
+    assert counts.settled > 0
+
+
+def test_operations_that_change_their_operand_are_known() -> None:
+    raising = {"div", "floordiv", "mod", "item", "array_item", "flat_item", "spread"}
+    assert {kind for kind, op in PYTHON_OPS.items() if op.rank == EFFECT} == raising | CHANGES
+
+
+def test_many_stages_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than Python's stack has room for: the scheduler runs them."""
+    counts = Counts(monkeypatch)
+    program = (
+        "(let loop ((n 0) (in (counter))) (if (= n 3000) (take-from in 2) (loop (+ n 1) (stage (fn (x) (+ x 1)) in))))"
+    )
+    assert outcome(STAGES + program, "program") == "(3000 3001)"
+    assert counts.settled == 1
+
+
+def test_ctrl_c_in_a_stage_leaves_the_channels_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a pulled task computes may be stopped at any time; the scheduler does it again."""
+    source = STAGES + "(define in (stage (fn (x) (+ x 1)) (counter))) (define (more) (channel/recv in))"
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile_source(source, "tasks.sema", "module").code, scope)
+    assert scope["more"]() == 1
+    inner = scope["in_"].source
+
+    def stopped() -> Iterator[Any]:
+        yield from ()
+        raise KeyboardInterrupt
+
+    scope["in_"].source = stopped()
+    with pytest.raises(KeyboardInterrupt):
+        scope["more"]()
+    inner.close()
+    assert [scope["more"](), scope["more"]()] == [2, 3]
