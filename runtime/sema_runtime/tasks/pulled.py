@@ -106,10 +106,7 @@ class Pulled:
             if (channel.source is not None) is not (channel in self.before) or not is_still(tuple(channel.buffer)):
                 return False
             seen.add(channel)
-        for value in data:
-            if not is_still(value):
-                return False
-        return True
+        return all(map(is_still, data))
 
     def add(self, task: Stepper, made: Callable[..., Values], out: Channel, ins: Sequence[Channel]) -> None:
         values = made(*map(self.taken, ins))

@@ -1,4 +1,4 @@
-"""Fan-out by key and fan-in in order: events go to a queue for each shard, shards aggregate, a merger adds up reports."""
+"""Fan-out by key and fan-in: events go to a queue for each shard, shards aggregate, a merger adds up reports."""
 
 import asyncio
 from collections import defaultdict
