@@ -55,6 +55,7 @@ CASES = [json.loads(line) for line in (DATA / "pulled_tasks.jsonl").read_text().
 
 @pytest.fixture(autouse=True)
 def fresh_scheduler() -> Iterator[None]:
+    forget()
     yield
     forget()
 
