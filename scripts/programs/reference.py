@@ -18,7 +18,7 @@ from programs.compare import reported
 from programs.configurations import Configuration, configuration
 from programs.files import FILE
 from programs.generator import Profile
-from programs.outcome import PATIENCE, SECONDS, Difference, TimeUp, limited
+from programs.outcome import Difference, TimeUp, limited
 from programs.program import program
 from programs.shrink import one_by_one, shrunk
 from programs.workers import SILENT, results
@@ -32,8 +32,9 @@ from semac.generate.module import RESULT
 WAYS = ("session", "program", "module")  # of compiling ours
 PARTS = ("error", "value", "output")
 UNCOUNTED = ("timeout", "step limit", "stack overflow", "crash", "maximum call depth")
+ENOUGH = 1.0  # seconds of CPU time for ours
 PATIENT = 3.0  # seconds for an answer of the reference
-RENEWED = 150  # answers after which its process is replaced: its memory only grows
+RENEWED = 400  # answers after which its process is replaced: its memory only grows
 FLOAT = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 
 
@@ -156,10 +157,12 @@ def report(source: str, oracle: Reference, way: str, option: Configuration, seco
 
 def difference(source: str, oracle: Reference, way: str, option: Configuration) -> Difference | None:
     """How the answer to a program differs from the reference's."""
-    oracle.ask(source)
     ours = answer(source, option, way)
+    if ours is None or not ours.countable:  # an endless program would keep the reference busy until it is ended
+        return None
+    oracle.ask(source)
     theirs = oracle.answer()
-    if ours is None or not ours.countable or not theirs.countable:
+    if not theirs.countable:
         return None
     part = next((part for part in PARTS if not same(getattr(ours, part), getattr(theirs, part))), None)
     return part and Difference(f"oracle {way}", part, str(theirs), str(ours))
@@ -180,9 +183,11 @@ def answer(source: str, option: Configuration, way: str = "session") -> Answer |
     """Our answer; None for an endless program. way: of WAYS."""
     with option.active(), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         try:
-            with limited(PATIENCE * SECONDS):
+            with limited(ENOUGH):
                 if way == "session":
                     its = evaluate(source)
+                    if its["error"] == TimeUp.__name__:
+                        return None
                     return Answer(its["value"], list(its["output"]), its["error"])
                 return executed(source, option, way)
         except TimeUp:

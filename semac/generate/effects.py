@@ -33,6 +33,7 @@ from semac.generate.python_ops import READ as READ
 from semac.types.lattice import CHAR, DICT, INT, KEYWORD, SEQUENCE, STR, SYMBOL, Type
 
 CONDITION_FIELD = "sema_runtime.conditions.caught:condition_field"
+RUNTIME_RANKS = {CONDITION_FIELD: READ, "sema_runtime.values.lists:tail_of": PURE}
 DIVISIONS = frozenset(("mod", "floordiv"))
 PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are
 
@@ -49,8 +50,8 @@ def own_rank(op: Op) -> int:
         return READ
     if kind is IsRecord and op.is_sure:  # type: ignore[attr-defined]
         return PURE
-    if kind is CallRuntime and op.path == CONDITION_FIELD:  # type: ignore[attr-defined]
-        return READ
+    if kind is CallRuntime:
+        return RUNTIME_RANKS.get(op.path, EFFECT)  # type: ignore[attr-defined]
     if kind is Python:
         return PURE if is_sure_division(op) else PYTHON_OPS[op.kind].rank  # type: ignore[arg-type, attr-defined]
     if kind in (If, Logic):

@@ -38,7 +38,8 @@ EARLY = ("any", "every", "find")  # kinds that may end before the last item
 ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
 
 
-UNWRAPPED = {"List": "tuple", "split": "split_items"}  # kinds that make a list → those that give its items alone
+ITEMS_OF = {"split": "split_items", "stack_list": "turned", "stack_reversed": "first_of"}
+UNWRAPPED = {"List": "tuple", **ITEMS_OF}  # kinds that make a list → those that give its items alone
 
 TAKES_ITEMS = {
     "to_tuple": "to_tuple",
@@ -55,8 +56,8 @@ def take_bare(op: Python) -> None:
     for made in op.args:
         if type(made) is Comprehension and made.kind in ("list", "sort-by"):
             made.bare = True
-        elif type(made) is Python and made.kind == "split":
-            made.kind = "split_items"
+        elif type(made) is Python and made.kind in ITEMS_OF:
+            made.kind = ITEMS_OF[made.kind]
         else:
             continue
         op.kind = TAKES_ITEMS[op.kind]

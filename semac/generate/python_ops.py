@@ -166,6 +166,12 @@ def _later_in(args: list[ast.expr], loc: Loc) -> ast.expr:
     return _first_in([items, binop(at, ast.Add(), offset, loc), size], loc)
 
 
+def _part_after(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`items[at + 1]`, where it surely is."""
+    items, at, offset = args
+    return subscript(items, binop(at, ast.Add(), offset, loc), loc)
+
+
 LIST_CLASS = "sema_runtime.values.lists:List"
 
 
@@ -226,6 +232,7 @@ _op("tuple_get", _tuple_get, is_named=True)
 _op("tuple_first", _tuple_first, is_named=True)
 _op("first_in", _first_in, is_named=True)
 _op("later_in", _later_in, is_named=True)
+_op("part_after", _part_after)
 _op("flat_rest", _flat_rest, runtime=LIST_CLASS)
 _op("spread", lambda args, loc: call(args[0], [*args[1:-1], ast.Starred(args[-1], ast.Load(), **loc)], loc), EFFECT)
 _op("spliced", _spliced, runtime=LIST_CLASS)

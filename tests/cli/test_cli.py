@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,22 @@ def test_files_that_cannot_be_run(tmp_path: Path) -> None:
     latin = sema("latin.sema", cwd=tmp_path)
     assert (latin.returncode, latin.stderr.split("\n")[0]) == (1, "Error: latin.sema is not UTF-8 text")
     assert sema(str(tmp_path)).returncode == 1
+
+
+def test_what_a_program_leaves_open_is_written_at_its_end(tmp_path: Path) -> None:
+    (tmp_path / "open.sema").write_text(
+        """(py/import "builtins" :as python)
+        (py/import "zipfile")
+        (define file (.open python "text.txt" "w"))
+        (define archive (.ZipFile zipfile "archive.zip" "w"))
+        (define cells (foldl (fn (xs i) (cons (list i xs) xs)) '() (range 1000)))
+        (.write file "kept")
+        (.writestr archive "a.txt" "kept as well")
+        (println (length cells))"""
+    )
+    assert sema("open.sema", cwd=tmp_path).stdout == "1000\n"
+    assert (tmp_path / "text.txt").read_text() == "kept"
+    assert zipfile.ZipFile(tmp_path / "archive.zip").read("a.txt") == b"kept as well"
 
 
 def test_expressions() -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-THRESHOLDS = [50_000, 20, 100]
+THRESHOLDS = [10_000, 200, 100]
 
 
 @pytest.mark.parametrize(
     ("before", "environment", "first"),
     [
-        ("", {}, 50_000),
+        ("", {}, 10_000),
         ("gc.set_threshold(5_000); ", {}, 5_000),
         ("gc.set_threshold(0); ", {}, 0),
         ("default = gc.get_threshold()[0]; ", {"SEMA_GC": "host"}, None),

@@ -49,3 +49,26 @@ def test_a_dropped_task_closes_what_it_holds(tmp_path: Path) -> None:
     )
     source = f'(py/from "held" Closing) (async (py/with (x (Closing)) (sleep {LONG}))) (println "end")'
     assert run(tmp_path, source) == "end\nclosed\n"
+
+
+THREADS = """
+import asyncio, gc, threading
+from sema_runtime.tasks.scheduler import scheduler
+
+gc.get_referrers = lambda *objects: []  # as it answers while another thread collects what refers to these
+kept = []
+def work():
+    scheduler().suspend(asyncio.sleep(0))
+    kept.append(scheduler())
+for _ in range(30):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+gc.collect()
+print({type(its.hub).__name__ for its in kept})
+"""
+
+
+def test_the_scheduler_of_an_ended_thread_can_be_collected() -> None:
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "{'greenlet'}\n"), done.stderr

@@ -331,6 +331,20 @@ class _PerThread(threading.local):
     scheduler: Scheduler | None = None
 
 
+def _keep_greenlets_of_threads() -> None:
+    """Has greenlet free what it keeps of an ended thread only when nobody refers to it.
+
+    It asks the collector who refers to the thread's main greenlet, which our schedulers do, and frees it where there is
+    no answer. While another thread collects, the collector overlooks what it is about to free: a crash.
+    """
+    try:
+        from greenlet._greenlet import enable_optional_cleanup  # type: ignore[import-untyped]
+    except ImportError:  # in a browser, which has no threads
+        return
+    enable_optional_cleanup(False)
+
+
+_keep_greenlets_of_threads()
 _per_thread = _PerThread()
 
 

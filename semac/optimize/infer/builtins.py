@@ -174,7 +174,8 @@ def later_item(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     index = 1 if op.name == "cadr" else 2
     if known is not None and len(known) > index:
         return known[index]
-    return join(join(args[0].item, args[0].vitem), NIL_TYPE)
+    item = join(args[0].item, args[0].vitem)
+    return item if op.filled else join(item, NIL_TYPE)
 
 
 @rule("cddr")

@@ -52,6 +52,12 @@ NOUGHT = Lit(0, atom(ZERO))
 EMPTINESS = frozenset(("null?", "empty?"))
 
 
+def is_rest_of(op: object, var: Var) -> bool:
+    if type(op) is not CallBuiltin or op.name not in ("cdr", "rest") or len(op.args) != 1:
+        return False
+    return type(op.args[0]) is Ref and op.args[0].var is var and is_fixed(var)
+
+
 class Facts:
     """Narrowed types by variable, and variables whose lists surely have an item; both can be taken back."""
 
@@ -84,6 +90,10 @@ class Facts:
         return any(
             self.env.get(var) is NEVER and self.flow.declared(var) is not NEVER for var, _, _ in self.trail[mark:]
         )
+
+    def has_second(self, var: Var) -> bool:
+        """Whether the rest of a list surely has an item."""
+        return any(is_rest_of(other.op, var) for other in self.filled)
 
     # Narrowing
 

@@ -244,6 +244,8 @@ class Flow:
         if op.name in TAKEN_APART and len(op.args) == 1:
             subject = op.args[0]
             op.filled = type(subject) is Ref and subject.var in self.facts.filled
+        elif op.name == "cadr" and len(op.args) == 1 and type(op.args[0]) is Ref:
+            op.filled = self.facts.has_second(op.args[0].var)
         result = builtin_result(self, op, args)
         if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
             self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else

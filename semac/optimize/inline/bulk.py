@@ -8,11 +8,13 @@ call that could be part of an endless chain (optimize/tails.py).
 
 from __future__ import annotations
 
-from semac.anf.nodes import BuiltinRef, CallBuiltin, Guarded, Lit, Op
+from semac.anf.build import is_fixed
+from semac.anf.nodes import BuiltinRef, CallBuiltin, CallRuntime, Expr, Guarded, Lit, Op, Ref
 from semac.ir.nodes import Function
 from semac.optimize.inline.table import Place, inlines, python
 from semac.types.lattice import FLAT, FN, INT, LIST, SEQUENCE, STR, VECTOR, Type
 
+TAIL = "sema_runtime.values.lists:tail_of"
 HANDED_ON = frozenset(("apply",))  # builtins that ask who calls them
 
 
@@ -26,7 +28,15 @@ def appended(op: CallBuiltin, place: Place) -> Op | None:
     """`List([*xs.flat, *ys.flat])`."""
     if len(op.args) < 2 or place.is_text or not all(arg.type.only(SEQUENCE) for arg in op.args):
         return None
-    return python("spliced", *op.args)
+    return python("spliced", *[after_index(arg, place) for arg in op.args])
+
+
+def after_index(value: Expr, place: Place) -> Expr:
+    """The items of a list that is the rest of a sequence from an index on; else the list itself."""
+    made = value.var.op if type(value) is Ref and not value.var.name and is_fixed(value.var) else None
+    if type(made) is not CallRuntime or made.path != TAIL:
+        return value
+    return place.bind(python("rest_of_text", *made.args), "items")
 
 
 @inlines("string/join", "string-join")

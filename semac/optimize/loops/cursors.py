@@ -2,7 +2,8 @@
 
 `(loop (cdr tokens) ...)` in some branches and `(loop tokens ...)` in others is no loop over items. Where the list that
 the loop starts with surely has its items at hand as a sequence, the variable becomes an index into that sequence: `car`
-reads an item, `cdr` adds one, `null?` compares with the length. No cells are linked.
+reads an item, `cdr` adds one, `null?` compares with the length. No cells are linked. Of a list that may be linked the
+items are collected first, where the loop only ends at its end, or where what is left is gone through anyway.
 
 Assumes inferred types. Sound because lists don't change, and because every value of the variable is the first list
 without some of its first items. What leaves the loop with the rest of the list gets a list that starts at the index,
@@ -15,7 +16,23 @@ from operator import or_
 from typing import Any
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Jump, Let, Lit, Loop, Move, Op, Python, Ref, Result
+from semac.anf.nodes import (
+    Block,
+    CallBuiltin,
+    CallRuntime,
+    Expr,
+    If,
+    Jump,
+    Let,
+    Lit,
+    Logic,
+    Loop,
+    Move,
+    Op,
+    Python,
+    Ref,
+    Result,
+)
 from semac.anf.walk import all_blocks, blocks, exit_operands, map_exit, map_operands, operands, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Var
@@ -28,6 +45,7 @@ from semac.types.lattice import ANY, BOOL, FLAT, LIST, NATURAL, POSITIVE, atom
 FIRSTS = {"car": 0, "first": 0, "cadr": 1, "caddr": 2}  # what reads an item → how many stand before it
 RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leaves out
 TESTS = {"null?": "ge", "empty?": "ge", "pair?": "lt"}
+THROUGH = frozenset(("append", "reverse", "length", "list->vector", "apply"))  # go through a whole list
 TAIL = "sema_runtime.values.lists:tail_of"
 INDEX = atom(NATURAL)
 
@@ -73,10 +91,10 @@ def index_lists(unit: Unit) -> None:
 def index_params(block: Block, instr: Let, op: Loop) -> None:
     """Has the variables of a loop that can be indices be such."""
     for position, init in enumerate(op.inits):
-        if not init.type.only(FLAT):
+        if not init.type.only(LIST):
             continue
         cursor = plan(op.body, op.source, op.params, op.params[position])
-        if cursor is not None:
+        if cursor is not None and (init.type.only(FLAT) or cursor.goes_to_end(op.body, False)):
             before = cursor.rewrite(op, position)
             at = block.instrs.index(instr)
             block.instrs[at:at] = before
@@ -151,6 +169,31 @@ class Cursor:
     def is_read(self, op: Op) -> bool:
         return type(op) is CallBuiltin and len(op.args) == 1 and (op.name in FIRSTS or op.name in TESTS)
 
+    def goes_to_end(self, block: Block, is_at_end: bool) -> bool:
+        """Whether a round that leaves the loop in a block has come to the end of the list, or goes through the rest."""
+        if is_jump(block, self.target) or is_at_end:
+            return True
+        last = block.instrs[-1] if block.instrs else None
+        if last is None or not is_value_of(block, last) or type(last.op) is not If:
+            return any(type(op := instr.op) is CallBuiltin and self.goes_through(op) for instr in block.instrs)
+        ends = self.emptiness(last.op.test)
+        return all(
+            self.goes_to_end(inner, ends is outcome)
+            for inner, outcome in ((last.op.then, True), (last.op.otherwise, False))
+        )
+
+    def goes_through(self, op: CallBuiltin) -> bool:
+        return op.name in THROUGH and any(map(self.holds, op.args))
+
+    def emptiness(self, test: Expr) -> bool | None:
+        """The outcome of a test that says of the list, or of a rest of it, that it is empty; None of other tests."""
+        op = test.var.op if type(test) is Ref else None
+        if type(op) is Logic and not op.is_and and self.emptiness(op.first) and type(op.rest.exit) is Result:
+            return True if self.emptiness(op.rest.exit.value) else None
+        if type(op) is not CallBuiltin or op.name not in TESTS or len(op.args) != 1 or not self.holds(op.args[0]):
+            return None
+        return TESTS[op.name] == "ge"
+
     # Doing it
 
     def rewrite(self, op: Loop, position: int) -> list[Let]:
@@ -160,7 +203,8 @@ class Cursor:
         index.type = INDEX
         self.sequence = temporary(self.walker.name or "items", owner)
         self.length = temporary("size", owner)
-        items = Python("flat_items", [op.inits[position]], span=op.span, type=ANY)
+        kind = "flat_items" if op.inits[position].type.only(FLAT) else "list_items"
+        items = Python(kind, [op.inits[position]], span=op.span, type=ANY)
         size = Python("len", [Ref(self.sequence)], span=op.span, type=INDEX)
         self.sequence.op, self.sequence.type = items, ANY
         self.length.op, self.length.type = size, INDEX
@@ -220,6 +264,8 @@ class Cursor:
         offset = FIRSTS[op.name]
         if op.filled and not offset:
             return Python("part", [Ref(self.sequence), index], type=op.type)
+        if op.filled:
+            return Python("part_after", [Ref(self.sequence), index, Lit(offset, atom(POSITIVE))], type=op.type)
         if offset:
             return Python(
                 "later_in", [Ref(self.sequence), index, Ref(self.length), Lit(offset, atom(POSITIVE))], type=op.type

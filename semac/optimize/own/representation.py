@@ -14,6 +14,7 @@ from semac.anf.walk import operands
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import FN, Type
 
+TESTS = frozenset(("not", "is_none"))  # operations of Python that ask nothing but whether a value is nil or false
 READ, LEND, CHANGE, MOVE, ESCAPE = "read", "lend", "change", "move", "escape"
 
 
@@ -90,7 +91,7 @@ class Representation:
             return self.call_uses(op)  # type: ignore[arg-type]
         if kind is anf.Loop or kind is anf.For:
             return self.loop_uses(op)
-        if kind is anf.If or (kind is anf.Python and op.kind in ("not", "is_none")):  # type: ignore[attr-defined]
+        if kind is anf.If or (kind is anf.Python and op.kind in TESTS):  # type: ignore[attr-defined]
             return self.each(op, {0: READ})
         if kind is anf.Logic:
             if var is None:

@@ -15,7 +15,7 @@ from semac.anf.walk import all_blocks, blocks, map_operands, operands, params_of
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.analysis import Analysis, analyzed
-from semac.optimize.own.representation import CHANGE, READ, Representation, known_callee
+from semac.optimize.own.representation import CHANGE, READ, TESTS, Representation, known_callee
 from semac.types.lattice import Type
 
 
@@ -168,7 +168,8 @@ class Rewriter:
     def converted(self, op: anf.Op, var: Var | None) -> Callable[[Expr], Expr]:
         """What gives each operand the form that an operation wants."""
         takes = {id(value) for value, target in self.handed(op, var) if self.kind(target)}
-        only_tests = type(op) is anf.If or type(op) is Python or (type(op) is anf.Logic and var is None)
+        is_test = type(op) is Python and op.kind in TESTS
+        only_tests = type(op) is anf.If or is_test or (type(op) is anf.Logic and var is None)
 
         def convert(value: Expr) -> Expr:
             if not self.form.is_held(value) or not self.kind(value.var) or only_tests or id(value) in takes:  # type: ignore[union-attr]
