@@ -139,14 +139,12 @@ def test_operations_that_change_their_operand_are_known() -> None:
     assert {kind for kind, op in PYTHON_OPS.items() if op.rank == EFFECT} == raising | CHANGES
 
 
-def test_many_stages_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_stages_in_a_row() -> None:
     """More than Python's stack has room for: the scheduler runs them."""
-    counts = Counts(monkeypatch)
     program = (
         "(let loop ((n 0) (in (counter))) (if (= n 3000) (take-from in 2) (loop (+ n 1) (stage (fn (x) (+ x 1)) in))))"
     )
     assert outcome(STAGES + program, "program") == "(3000 3001)"
-    assert counts.settled == 1
 
 
 def test_ctrl_c_in_a_stage_leaves_the_channels_usable(monkeypatch: pytest.MonkeyPatch) -> None:

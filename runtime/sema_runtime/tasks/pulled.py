@@ -95,16 +95,18 @@ class Pulled:
 
     def admits(self, out: Any, ins: Sequence[Any], data: Sequence[Any]) -> bool:
         """Whether nobody else sends or receives where a task does, and what it reads never changes."""
-        channels = [out, *ins]
-        if any(type(channel) is not Channel for channel in channels) or len(set(channels)) < len(channels):
+        if type(out) is not Channel or out.closed or out.buffer or out in self.late:
             return False
-        if any(channel.source is not None and channel not in self.before for channel in channels):
+        if (out in self.before) is not (out.source is TAKEN):  # one without a sender may have its receiver already
             return False
-        if out.closed or out.buffer or out in self.late or any(channel.source is TAKEN for channel in ins):
-            return False
-        if out in self.before and (out.source is not TAKEN or out.run is None):
-            return False
-        return all(map(is_still, data)) and all(map(is_still, (tuple(channel.buffer) for channel in ins)))
+        seen = {out}
+        for channel in ins:
+            if type(channel) is not Channel or channel in seen or channel.source is TAKEN:
+                return False
+            if (channel.source is not None) is not (channel in self.before) or not is_still(tuple(channel.buffer)):
+                return False
+            seen.add(channel)
+        return all(map(is_still, data))
 
     def add(self, task: Stepper, made: Callable[..., Values], out: Channel, ins: Sequence[Channel]) -> None:
         values = made(*map(self.taken, ins))

@@ -34,6 +34,8 @@ UNKNOWN = object()  # in place of what makes a value one that can change
 
 def is_still(value: Any) -> bool:
     """Whether a value is an atom or a silent function, or a list, vector, map or record of such values only."""
+    if type(value) in ATOMS:
+        return True
     stack: list[Iterable[Any]] = [(value,)]
     seen: set[Any] = set()
     while stack:

@@ -98,6 +98,9 @@ class Stepped:
 
     def rewrite(self) -> None:
         code = code_of(self.function)
+        for op in own_operations(self.function):
+            if type(op) is Call:
+                self.twins.called_by(op)  # copied while all tasks in it are whole
         self.block(code, False)
         self.function.params.insert(0, self.me)
         self.function.is_generator = True

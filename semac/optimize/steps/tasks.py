@@ -15,7 +15,7 @@ from collections import Counter
 from typing import Any
 
 from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Expr, Let, Op, Ref
-from semac.anf.walk import all_blocks, code_of, refs
+from semac.anf.walk import all_blocks, code_of, instructions, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit
@@ -24,6 +24,7 @@ from semac.optimize.steps.twins import Twins, called
 from semac.optimize.steps.waits import Waits
 
 SPAWN = "sema_runtime.lib.tasks.concurrency:async_spawn"
+OPEN, CLOSED = RUNTIME + "spawn_open", RUNTIME + "spawn_closed"
 
 
 def step_tasks(unit: Unit) -> None:
@@ -31,21 +32,35 @@ def step_tasks(unit: Unit) -> None:
     if unit.is_text or is_traced():
         return
     twins = Twins(unit)
-    spawns = [instr for _, instr in steppable(unit, twins)]
-    if not spawns:
-        return
-    for function in {spawned(instr.op) for instr in spawns}:
-        assert function is not None
-        Stepped(function, twins).rewrite()
+    is_any = False
+    while spawns := [instr for _, instr in steppable(unit, twins)]:  # those of twins that were made before, too
+        is_any = True
+        for instr in spawns:
+            function = spawned(instr.op)
+            assert function is not None
+            Stepped(function, twins).rewrite()
+            start(instr, OPEN)
+    if is_any:
+        close(unit)
+
+
+def start(instr: Let, path: str) -> None:
+    """Has a task started by a function of the runtime."""
+    args: list[Expr] = instr.op.args  # type: ignore[attr-defined]
+    instr.op = CallRuntime(path, args, span=instr.op.span, type=instr.op.type)
+    if instr.var is not None:
+        instr.var.op = instr.op
+
+
+def close(unit: Unit) -> None:
+    """Finds the tasks that surely call nothing that waits."""
     known = Waits(unit)
-    for instr in spawns:
-        args: list[Expr] = instr.op.args  # type: ignore[attr-defined]
-        value: Any = args[0]
-        is_closed = known.is_safe(code_of(value.var.op.function))
-        path = RUNTIME + ("spawn_closed" if is_closed else "spawn_open")
-        instr.op = CallRuntime(path, args, span=instr.op.span, type=instr.op.type)
-        if instr.var is not None:
-            instr.var.op = instr.op
+    for form in unit.blocks:
+        for instr in list(instructions(form)):
+            if type(instr.op) is CallRuntime and instr.op.path == OPEN:
+                task: Any = instr.op.args[0]
+                if known.is_safe(code_of(task.var.op.function)):
+                    start(instr, CLOSED)
 
 
 def steppable(unit: Unit, twins: Twins) -> list[tuple[Block, Let]]:

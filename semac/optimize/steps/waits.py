@@ -29,7 +29,7 @@ RUNTIME = (
     "sema_runtime.values.", "sema_runtime.lib.numbers.", "sema_runtime.conditions.", "sema_runtime.support.",
     "sema_runtime.tasks.steps:",
 )  # fmt: skip
-CALLING = "sema_runtime.values.functions:"  # what calls its arguments
+CALLING = ("sema_runtime.values.functions:", "sema_runtime.tasks.steps:spawn")  # what calls arguments, or gives turns
 SAFE = frozenset((
     anf.Move, anf.Read, anf.Assign, anf.Declare, anf.MakeRecordType, anf.RecordFunction, anf.GetField, anf.IsRecord,
     anf.Closure, anf.MakeVector, anf.MakeMap, anf.SetItem, anf.SetArrayItem, anf.If, anf.Logic, anf.Loop, anf.While,
