@@ -52,7 +52,7 @@ def main() -> int:
     if options.tests:
         judges.append(("tests", tests(options.tests.split(","))))
     objection = judged(None, judges)
-    if objection[0]:
+    if objection != ("", ""):
         print("without any change:", *objection)
         return 2
     for mutant in sample(paths, ROOT, options.count, options.seed):

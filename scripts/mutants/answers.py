@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from pathlib import Path
@@ -36,7 +37,7 @@ def main(count: int) -> None:
 def code_of(text: str, mode: str) -> str:
     """A digest of the Python that a program becomes; of the error of one that can't be compiled."""
     try:
-        code = compile_source(text, "<mutant>", mode, is_text=True).python_text()
+        code = ast.dump(compile_source(text, "<mutant>", mode, result=True).tree)
     except Exception as error:
         code = repr(error)
     return hashlib.sha256(code.encode()).hexdigest()[:16]

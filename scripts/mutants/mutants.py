@@ -125,7 +125,7 @@ def calls_otherwise(node: ast.Name) -> bool:
 
 
 def returns_nothing(node: ast.Return) -> bool:
-    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+    if node.value is None or (isinstance(node.value, ast.Constant) and not node.value.value):
         return False
     node.value = ast.Constant(None)
     return True
