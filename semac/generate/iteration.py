@@ -360,7 +360,7 @@ def collect_list(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
     whole = partial(extend, c, made.id) if keeps_all(op) else None
     c.append(loop_over(c, op, over, loc, lambda: append(c, made, c.expr(value(c, op)), loc), whole))
     if not is_direct:
-        c.finish(call(c.runtime(LIST_CLASS, loc), [made], loc), dest, loc)
+        c.finish(made if op.bare else call(c.runtime(LIST_CLASS, loc), [made], loc), dest, loc)
 
 
 def append(c: Context, made: ast.expr, item: ast.expr, loc: Loc) -> None:
@@ -417,7 +417,8 @@ def collect_sorted(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
         generator = ast.comprehension(target(c, op.target, loc), source, [], 0)
         keys = ast.ListComp(c.expr(value_of(op.body)), [generator], **loc)
     sorter = c.runtime("sema_runtime.lib.collections.sorting:sorted_by", loc)
-    c.finish(call(sorter, [name(source.id, loc), keys], loc), dest, loc)
+    in_order: ast.expr = call(sorter, [name(source.id, loc), keys], loc)
+    c.finish(attribute(in_order, "flat", loc) if op.bare else in_order, dest, loc)
 
 
 def key_function(op: Comprehension) -> str | None:
