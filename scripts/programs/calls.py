@@ -34,6 +34,7 @@ from sema_runtime.values.mutable import MutableArray, MutableCell
 from semac.process import deepen
 
 CALLS = 4  # of each function
+PRIVATE = "_fast_"  # what the names of private copies of functions begin with
 WORD = re.compile(r"[^\s()\[\]{}'\"`,;]+")
 PYTHON_NAME = re.compile(r"[\w.<>]+(?=\(\))")  # of a function, in the errors of Python
 KEYS = ("k", "j", "n", "name", "value")
@@ -193,7 +194,8 @@ def loaded(source: str, configuration: Configuration) -> dict[str, Any] | None:
                 return None
     names = scope.get("__sema_names__", {})
     words = set(WORD.findall(source))
-    found = {names.get(name, name.replace("_", "-")): value for name, value in scope.items()}
+    own = {name: value for name, value in scope.items() if not name.startswith(PRIVATE)}
+    found = {names.get(name, name.replace("_", "-")): value for name, value in own.items()}
     return {
         name: value
         for name, value in found.items()

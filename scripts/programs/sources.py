@@ -45,4 +45,5 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "divided": (10, lambda seed, wild: Source(divided(seed, wild))),
     "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
+    "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }
