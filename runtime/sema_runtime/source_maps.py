@@ -97,6 +97,8 @@ def _kept(path: str, filename: str, digest: str) -> CodeType | None:
     for file in _files(path, digest):
         try:
             with open(file, "rb", buffering=0) as opened:
+                if _is_newer(path, opened.fileno()):  # somebody may have changed the text
+                    continue
                 data = opened.read()
         except OSError:
             continue
@@ -112,6 +114,14 @@ def _kept(path: str, filename: str, digest: str) -> CodeType | None:
             _imp._fix_co_filename(code, filename)  # type: ignore[attr-defined]
         return code
     return None
+
+
+def _is_newer(path: str, kept: int) -> bool:
+    """Whether a module's file was written after what is kept of it (a descriptor). A member of an archive never is."""
+    try:
+        return os.stat(path).st_mtime_ns > os.fstat(kept).st_mtime_ns
+    except OSError:
+        return False
 
 
 def _keep(code: CodeType, path: str, digest: str) -> None:

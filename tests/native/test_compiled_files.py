@@ -149,7 +149,6 @@ def test_a_module_of_a_wheel_has_its_extension_beside_it(tmp_path: Path) -> None
     )
     assert run([sys.executable, "-c", script], site).stdout == "6.0 True\n2 bad\n"
     assert run([sys.executable, "-c", script], site, SEMA_NATIVE="0").stdout == "6.0 False\n2 bad\n"
-    (site / "shapes.py").write_text(
-        text.replace("1.5", "2.50")
-    )  # of another length: Python keeps compiled files by size and second
+    changed = text.replace("1.5", "2.50")  # of another length: Python keeps code by size and second
+    (site / "shapes.py").write_text(changed)
     assert run([sys.executable, "-c", script], site).stdout.startswith("10.0 ")
