@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-OF_PYTHON = frozenset((
+LIBRARY = frozenset((
     "__future__", "_bisect", "_collections_abc", "_contextvars", "_datetime", "_decimal", "_distutils_hack",
     "_frozen_importlib", "_frozen_importlib_external", "_hashlib", "_heapq", "_json", "_pydatetime", "_random",
     "_sitebuiltins", "_struct", "_weakrefset", "abc", "argparse", "ast", "bisect", "codecs", "collections",
@@ -27,7 +27,7 @@ OF_PYTHON = frozenset((
     "re", "reprlib", "site", "stat", "string", "struct", "textwrap", "threading", "time", "token", "tokenize",
     "traceback", "types", "typing", "unicodedata", "warnings", "weakref", "zipimport",
 ))  # fmt: skip
-KNOWN = OF_PYTHON.union(("__main__", "sema_runtime", "semac"), sys.builtin_module_names)
+KNOWN = LIBRARY.union(("__main__", "sema_runtime", "semac"), sys.builtin_module_names)
 SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
@@ -38,7 +38,7 @@ def leave_objects_alone() -> None:
     files = {kind for kind in kinds if issubclass(kind, _IOBase)}
     standard = _standard()
     flush([file for file in alive if type(file) in files and file not in standard])
-    if not any(may_act(kind) for kind in kinds - files) and not hasattr(sys, "gettotalrefcount"):
+    if not any(may_act(kind) for kind in kinds - files):
         gc.freeze()
 
 

@@ -31,10 +31,10 @@ from sema_runtime.values.atoms import char, keyword, symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray, MutableCell
+from sema_runtime.values.naming import PRIVATE
 from semac.process import deepen
 
 CALLS = 4  # of each function
-PRIVATE = "_fast_"  # what the names of private copies of functions begin with
 WORD = re.compile(r"[^\s()\[\]{}'\"`,;]+")
 PYTHON_NAME = re.compile(r"[\w.<>]+(?=\(\))")  # of a function, in the errors of Python
 KEYS = ("k", "j", "n", "name", "value")

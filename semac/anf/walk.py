@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from semac.anf.nodes import (
     Block,
+    CallBuiltin,
     Closure,
     Comprehension,
     Destructure,
@@ -112,6 +113,13 @@ def pattern_vars(pattern: Pattern) -> list[Var]:
     if type(pattern) is MapPattern:
         return [var for _, part, _ in pattern.entries for var in pattern_vars(part)]
     return []
+
+
+def is_call_on(op: object, names: Container[str], var: Var) -> bool:
+    """Whether an operation is the call of one of some builtins with a variable alone."""
+    if type(op) is not CallBuiltin or op.name not in names or len(op.args) != 1:
+        return False
+    return type(op.args[0]) is Ref and op.args[0].var is var
 
 
 def instructions(block: Block, into_functions: bool = True) -> Iterator[Let]:

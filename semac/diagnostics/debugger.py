@@ -8,7 +8,8 @@ import sys
 import sysconfig
 from types import FrameType, TracebackType
 
-from sema_runtime.conditions.tracebacks import PRIVATE, is_ours
+from sema_runtime.conditions.tracebacks import is_ours
+from sema_runtime.values.naming import PRIVATE
 from semac.diagnostics.stacks import without
 
 STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep

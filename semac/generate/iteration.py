@@ -43,6 +43,7 @@ from semac.generate.pyast import (
     subscript,
 )
 from semac.generate.truth import value_of
+from semac.ir.intrinsics import STORED
 from semac.ir.nodes import Var
 from semac.types.lattice import DICT, FLAT, LIST, SEQUENCE
 
@@ -462,7 +463,7 @@ def stored_key(c: Context, key: Expr, loc: Loc) -> ast.expr:
     printed = c.expr(key)
     if key.type.only(PLAIN_KEYS):
         return printed
-    return call(c.runtime("sema_runtime.values.maps:stored", loc), [printed], loc)
+    return call(c.runtime(STORED, loc), [printed], loc)
 
 
 def item_of(op: Comprehension, loc: Loc) -> ast.expr:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.naming import EXPORTS, GLOBALS
+from sema_runtime.values.naming import EXPORTS, GLOBALS, PRIVATE
 from semac.generate.pyast import NOWHERE, Loc, assign, call, const, give_way, name
 from semac.generate.session_names import NAMES_TABLE, SharedNames
 from semac.ir.identifiers import (
@@ -58,8 +58,8 @@ class ModuleNames:
         original = var.function.original if var.function is not None else None
         if original is None or original.var is None:
             return self.global_name(var.name, is_bound=var.defined > 0 and not var.late)
-        python = unique(f"_fast_{original.var.py}", self.taken)
-        shown = python.removeprefix("_fast_")  # by its code (conditions/placing.py)
+        python = unique(PRIVATE + original.var.py, self.taken)
+        shown = python.removeprefix(PRIVATE)  # by its code (conditions/placing.py)
         if self.shared is None and shown not in self.taken:
             self.taken.add(shown)
             self.note(shown, original.var.name)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"  # what `(:key map)` calls
 
+TAIL_OF = "sema_runtime.values.lists:tail_of"  # the list of the items of a sequence from an index on
+STORED = "sema_runtime.values.maps:stored"  # a key as a dict has it
+NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # the same of a key that is added; raises for a mutable one
+
 # What builtins that update maps are made of (optimize/loops/updates.py): the map that is updated at a key, checked as
 # `map/update` does; the map at a level of a path, a new one where there is none; what a level of a path holds.
 UPDATED = "sema_runtime.lib.collections.map_entries:updated_map"

@@ -17,8 +17,8 @@ from operator import attrgetter
 from types import CodeType
 from typing import Any
 
-from sema_runtime.conditions.tracebacks import PRIVATE
 from sema_runtime.values.errors import SemaError
+from sema_runtime.values.naming import PRIVATE
 from semac.fingerprint import compiler_hash, digest
 from semac.imports import cache
 from semac.ir.unit import Unit

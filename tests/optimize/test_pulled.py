@@ -8,17 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from outcomes import forget_tasks, outcome_of_tasks
 from paths import DATA, ROOT
 
-from sema_runtime.conditions.describe import describe
-from sema_runtime.tasks import pulled, scheduler
-from sema_runtime.tasks.waiting import CALLING, PULLING
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
+from sema_runtime.tasks import pulled
 from semac.generate.python_ops import EFFECT, PYTHON_OPS
 from semac.optimize.steps.silent import CHANGES
 from semac.pipeline import compile_source
-from semac.verify.unit import Verifier
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -55,28 +51,9 @@ CASES = [json.loads(line) for line in (DATA / "pulled_tasks.jsonl").read_text().
 
 @pytest.fixture(autouse=True)
 def fresh_scheduler() -> Iterator[None]:
-    forget()
+    forget_tasks()
     yield
-    forget()
-
-
-def forget() -> None:
-    scheduler._per_thread.scheduler = None
-    PULLING.clear()
-    CALLING.clear()
-
-
-def outcome(source: str, mode: str, is_optimized: bool = True) -> str:
-    """The value of a program, or its error with what it had noted."""
-    unit = compile_source(source, "tasks.sema", mode, result=True, optimize=is_optimized, watch=Verifier())
-    scope: dict[str, object] = {"__name__": "__main__"}
-    try:
-        exec(unit.code, scope)
-    except BaseException as error:
-        return describe(error).message
-    finally:
-        forget()
-    return to_text(scope.get(RESULT))
+    forget_tasks()
 
 
 class Counts:
@@ -102,23 +79,23 @@ class Counts:
 def test_answers(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counts(monkeypatch)
     program = STAGES + case["src"]
-    assert outcome(program, "program") == case["answer"]
+    assert outcome_of_tasks(program, "program") == case["answer"]
     assert (counts.pulled, counts.settled) == (case["pulled"], case["settled"])
-    assert outcome(program, "module") == outcome(program, "program", False) == case["answer"]
+    assert outcome_of_tasks(program, "module") == outcome_of_tasks(program, "program", False) == case["answer"]
 
 
 def test_random_programs_answer_as_without(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counts(monkeypatch)
     for seed in range(60):
         source = Quiet(seed).program()
-        assert outcome(source, "program") == outcome(source, "program", False), seed
+        assert outcome_of_tasks(source, "program") == outcome_of_tasks(source, "program", False), seed
     assert counts.pulled > counts.settled > 10
 
 
 def test_a_pass_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counts(monkeypatch)
     monkeypatch.setenv("SEMA_SKIP", "pulled")
-    assert outcome(STAGES + CASES[0]["src"], "program") == CASES[0]["answer"]
+    assert outcome_of_tasks(STAGES + CASES[0]["src"], "program") == CASES[0]["answer"]
     assert counts.pulled == 0
 
 
@@ -127,9 +104,9 @@ def test_functions_of_another_module_are_called_where_they_are_silent(monkeypatc
     source = STAGES + "(define (run fs) (take-from (foldl (fn (in f) (stage f in)) (numbers 3) fs) 9)) "
     doubled = "(run (list (fn (x) (* x 2)) (fn (x) (+ x 1))))"
     printed = "(run (list (fn (x) (* x 2)) (fn (x) (note x))))"
-    assert outcome(source + doubled, "module") == "(1 3 5 :end)"
+    assert outcome_of_tasks(source + doubled, "module") == "(1 3 5 :end)"
     assert (counts.pulled, counts.settled) == (3, 0)
-    assert outcome(source + printed + " (list (run (list note)) (reverse log))", "module") == (
+    assert outcome_of_tasks(source + printed + " (list (run (list note)) (reverse log))", "module") == (
         "((0 1 2 :end) (0 2 4 0 1 2))"
     )
     assert counts.settled > 0
@@ -145,7 +122,7 @@ def test_many_stages_in_a_row() -> None:
     program = (
         "(let loop ((n 0) (in (counter))) (if (= n 3000) (take-from in 2) (loop (+ n 1) (stage (fn (x) (+ x 1)) in))))"
     )
-    assert outcome(STAGES + program, "program") == "(3000 3001)"
+    assert outcome_of_tasks(STAGES + program, "program") == "(3000 3001)"
 
 
 def test_ctrl_c_in_a_stage_leaves_the_channels_usable(monkeypatch: pytest.MonkeyPatch) -> None:

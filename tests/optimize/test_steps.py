@@ -12,14 +12,11 @@ from pathlib import Path
 from types import CodeType
 
 import pytest
+from outcomes import forget_tasks, outcome_of_tasks
 
 from sema_runtime.conditions.describe import describe
-from sema_runtime.tasks import scheduler
 from sema_runtime.tasks.steppers import Stepper
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
 from semac.pipeline import compile_source
-from semac.verify.unit import Verifier
 
 STAGES = """
 (define log '())
@@ -89,19 +86,7 @@ ANSWERS = {
 @pytest.fixture(autouse=True)
 def fresh_scheduler() -> Iterator[None]:
     yield
-    scheduler._per_thread.scheduler = None
-
-
-def outcome(source: str, mode: str = "program") -> str:
-    unit = compile_source(source, "tasks.sema", mode, result=True, watch=Verifier())
-    scope: dict[str, object] = {"__name__": "__main__"}
-    try:
-        exec(unit.code, scope)
-    except BaseException as error:
-        return describe(error).message
-    finally:
-        scheduler._per_thread.scheduler = None
-    return to_text(scope.get(RESULT))
+    forget_tasks()
 
 
 @pytest.mark.parametrize("skipped", ["", "steps"])
@@ -109,7 +94,7 @@ def outcome(source: str, mode: str = "program") -> str:
 @pytest.mark.parametrize("program", ANSWERS)
 def test_answers(program: str, mode: str, skipped: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEMA_SKIP", skipped)
-    assert outcome(STAGES + program, mode) == ANSWERS[program]
+    assert outcome_of_tasks(STAGES + program, mode) == ANSWERS[program]
 
 
 def generators(source: str) -> set[str]:
@@ -171,8 +156,8 @@ def test_a_trace_names_the_functions_of_the_program() -> None:
 def test_finished_steppers_leave_nothing_in_memory() -> None:
     gc.collect()
     before = sum(type(thing) is Stepper for thing in gc.get_objects())
-    assert outcome(STAGES + "(length (collect (stage (fn (x) x) (source 300 1))))") == "300"
-    assert outcome(STAGES + "(for-each (fn (i) (collect (source 3 1))) (range 300))") == "nil"
+    assert outcome_of_tasks(STAGES + "(length (collect (stage (fn (x) x) (source 300 1))))") == "300"
+    assert outcome_of_tasks(STAGES + "(for-each (fn (i) (collect (source 3 1))) (range 300))") == "nil"
     gc.collect()
     assert sum(type(thing) is Stepper for thing in gc.get_objects()) < before + 10
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from sema_runtime.conditions.describe import describe
+from sema_runtime.tasks import scheduler
+from sema_runtime.tasks.waiting import CALLING, PULLING
 from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
 from semac.session import Session
+from semac.verify.unit import Verifier
 
 
 def outcome(source: str) -> str:
@@ -13,3 +18,23 @@ def outcome(source: str) -> str:
         return to_text(Session().run(source))
     except Exception as error:
         return "! " + describe(error).message.splitlines()[0]
+
+
+def outcome_of_tasks(source: str, mode: str = "program", is_optimized: bool = True) -> str:
+    """The printed value of a program of tasks, or the message of its error: in a scheduler of its own."""
+    unit = compile_source(source, "tasks.sema", mode, result=True, optimize=is_optimized, watch=Verifier())
+    scope: dict[str, object] = {"__name__": "__main__"}
+    try:
+        exec(unit.code, scope)
+    except BaseException as error:
+        return describe(error).message
+    finally:
+        forget_tasks()
+    return to_text(scope.get(RESULT))
+
+
+def forget_tasks() -> None:
+    """Leaves this thread without a scheduler."""
+    scheduler._per_thread.scheduler = None
+    PULLING.clear()
+    CALLING.clear()

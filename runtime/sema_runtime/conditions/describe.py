@@ -65,8 +65,6 @@ def rethrown(exc: BaseException) -> Map | None:
 
 def condition_map(exc: BaseException) -> Map:
     """The map that `catch` binds: `:type`, `:message`, `:stack-trace` and the entries of the error's kind."""
-    if isinstance(exc, Thrown) and type(exc) is not Rethrown:
-        return Map(_with_trace(_thrown_entries(exc), exc, exc))
     error = condition_of(exc)
     thrown = rethrown(exc)
     if thrown is not None:
@@ -86,20 +84,16 @@ def condition_entry(exc: BaseException, key: Keyword) -> Any:
 
 
 def _entries(exc: BaseException, error: SemaError) -> dict[Any, Any]:
-    """The entries of a condition map but for the stack."""
+    """The entries of a condition map but for the stack; None for a message that is told when it is read."""
     if isinstance(error, Thrown):
-        return _thrown_entries(error)
+        value = error.value
+        return {TYPE: USER, MESSAGE: None if _is_settled(value) else error.message, VALUE: value}
     entries: dict[Any, Any] = {TYPE: keyword(error.kind), MESSAGE: _catch_message(error)}
     for name, value in error.fields.items():
         entries[keyword(name.replace("_", "-"))] = value
     if error.kind == "python" and error is not exc:
         entries[PYTHON_EXCEPTION] = exc  # not in the fields, where it would be a cycle
     return entries
-
-
-def _thrown_entries(error: Thrown) -> dict[Any, Any]:
-    value = error.value
-    return {TYPE: USER, MESSAGE: None if _is_settled(value) else error.message, VALUE: value}
 
 
 def _is_settled(value: Any) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.conditions import places as places_table
 from sema_runtime.conditions import sites as sites_table
-from sema_runtime.conditions.tracebacks import PRIVATE
-from sema_runtime.values.naming import SILENT
+from sema_runtime.values.naming import PRIVATE, SILENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

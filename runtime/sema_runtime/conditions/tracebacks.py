@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sema_runtime.values.naming import ANONYMOUS, name_of_code, sema_names
+from sema_runtime.values.naming import ANONYMOUS, PRIVATE, name_of_code, sema_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ OPERATORS = {
 FORMS = ("main", "make_")  # what the names of functions that are forms of a module begin with
 _is_our_name: dict[str, bool] = {}  # of modules; bounded by how many there are
 HIDDEN = ""  # the Sema name of a function that the program doesn't have
-PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
 
 class Frame:

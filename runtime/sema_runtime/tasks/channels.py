@@ -27,7 +27,7 @@ class Channel:
     """A channel of that capacity. The values of waiting senders move into the buffer as soon as there is room.
 
     source: of one that a pulled task sends to: a generator of its values. run: how often the root has received from it
-    since it did anything else, as `Pulled.steps` has it.
+    since it did anything else, as `Pulled.run` has it.
     """
 
     __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "room", "run", "senders", "source")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 ANONYMOUS = "<lambda>"
 COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
 TEXT_FILES = ("<input", "<string>", "<stdin>")
+PRIVATE = "_fast_"  # what the Python names of private copies of functions begin with
 EXPORTS = "__sema_exports__"  # the Sema names that an `(export ...)` declares
 SILENT = "sema silent"  # what a constant of a function without effects begins with (`tasks/still.py`)
 GLOBALS = "__sema_globals__"  # the globals that are the program's, in modules that were imported or use `eval`

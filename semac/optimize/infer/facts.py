@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Call, CallBuiltin, Expr, Fits, Lit, Logic, Move, Ref, Result
 from semac.anf.records import RecordMember, RecordType, of_type
+from semac.anf.walk import is_call_on
 from semac.ir.nodes import Var
 from semac.optimize.infer import signs
 from semac.optimize.infer.fits import fitted, left_by
@@ -49,13 +50,8 @@ PREDICATES: dict[str, tuple[int, int]] = {
 }  # fmt: skip
 COMPARED_WITH_ZERO = {"zero?": "=", "positive?": ">", "negative?": "<"}
 NOUGHT = Lit(0, atom(ZERO))
+RESTS = ("cdr", "rest")
 EMPTINESS = frozenset(("null?", "empty?"))
-
-
-def is_rest_of(op: object, var: Var) -> bool:
-    if type(op) is not CallBuiltin or op.name not in ("cdr", "rest") or len(op.args) != 1:
-        return False
-    return type(op.args[0]) is Ref and op.args[0].var is var and is_fixed(var)
 
 
 class Facts:
@@ -93,7 +89,7 @@ class Facts:
 
     def has_second(self, var: Var) -> bool:
         """Whether the rest of a list surely has an item."""
-        return any(is_rest_of(other.op, var) for other in self.filled)
+        return is_fixed(var) and any(is_call_on(other.op, RESTS, var) for other in self.filled)
 
     # Narrowing
 

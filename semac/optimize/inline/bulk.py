@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import BuiltinRef, CallBuiltin, CallRuntime, Expr, Guarded, Lit, Op, Ref
+from semac.ir.intrinsics import TAIL_OF
 from semac.ir.nodes import Function
 from semac.optimize.inline.table import Place, inlines, python
 from semac.types.lattice import FLAT, FN, INT, LIST, SEQUENCE, STR, VECTOR, Type
 
-TAIL = "sema_runtime.values.lists:tail_of"
 HANDED_ON = frozenset(("apply",))  # builtins that ask who calls them
 
 
@@ -34,7 +34,7 @@ def appended(op: CallBuiltin, place: Place) -> Op | None:
 def after_index(value: Expr, place: Place) -> Expr:
     """The items of a list that is the rest of a sequence from an index on; else the list itself."""
     made = value.var.op if type(value) is Ref and not value.var.name and is_fixed(value.var) else None
-    if type(made) is not CallRuntime or made.path != TAIL:
+    if type(made) is not CallRuntime or made.path != TAIL_OF:
         return value
     return place.bind(python("rest_of_text", *made.args), "items")
 

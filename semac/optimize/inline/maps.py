@@ -7,7 +7,7 @@ whose entries are still to come is of a class that adds them first, whatever is 
 from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Op, Python
-from semac.ir.intrinsics import KEYWORD_GET, LOOK
+from semac.ir.intrinsics import KEYWORD_GET, LOOK, NEW_KEY, STORED
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
 from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
 from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field
@@ -33,7 +33,7 @@ def get(op: CallBuiltin, place: Place) -> Op | None:
         return None
     type_ = op.args[0].type
     if not is_stored_as_is(op.args[1].type):
-        return None if place.is_text else looked_up(op, place, "map_get")
+        return looked_up(op, place, "map_get")
     if type_.only(DICT):
         key = op.args[1]
         if type_.only(MAP) and type(key) is Lit and key.type.only(KEYWORD) and has_field(type_, key.value):
@@ -77,7 +77,7 @@ def contains(op: CallBuiltin, place: Place) -> Op | None:
     if op.name == "contains?" and subject.type.only(STR) and key.type.only(STR):
         return python("in", key, subject)
     if not is_stored_as_is(key.type):
-        return looked_up(op, place, "map_has") if op.name == "contains?" and not place.is_text else None
+        return looked_up(op, place, "map_has") if op.name == "contains?" else None
     if subject.type.only(DICT if op.name == "contains?" else HASHMAP):
         return python("map_has", subject, key)
     if op.name != "contains?":
@@ -88,10 +88,10 @@ def contains(op: CallBuiltin, place: Place) -> Op | None:
 def stored(op: CallRuntime, place: Place) -> Op | None:
     """The key as a dict has it: most are stored as they are."""
     key = op.args[0]
-    if not place.guards or place.is_text or not may_be(key.type, STORED_AS_THEY_ARE):
+    if not place.guards or not may_be(key.type, STORED_AS_THEY_ARE):
         return None
     return guarded(op, "first_of", ("atomic", (0,)))
 
 
-INLINE_RUNTIME["sema_runtime.values.maps:stored"] = stored
-INLINE_RUNTIME["sema_runtime.values.map_keys:assoc_key"] = stored
+INLINE_RUNTIME[STORED] = stored
+INLINE_RUNTIME[NEW_KEY] = stored

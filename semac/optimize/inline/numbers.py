@@ -124,7 +124,7 @@ def extreme(op: CallBuiltin, place: Place) -> Op | None:
     if all_only(op.args, INT):
         return smaller(op, place, first, second)
     if not all_only(op.args, FLOAT):
-        if not place.guards or place.is_text or not all(may_be(arg.type, REAL) for arg in op.args):
+        if not place.guards or not all(may_be(arg.type, REAL) for arg in op.args):
             return None
         return guarded(op, "first_of", ("number", (0, 1)), ("le" if op.name == "min" else "ge", (0, 1)))
     then, otherwise = place.nested(), place.nested()

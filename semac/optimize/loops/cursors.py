@@ -35,6 +35,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import all_blocks, blocks, exit_operands, map_exit, map_operands, operands, refs
 from semac.fingerprint import is_traced
+from semac.ir.intrinsics import TAIL_OF
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
@@ -46,7 +47,6 @@ FIRSTS = {"car": 0, "first": 0, "cadr": 1, "caddr": 2}  # what reads an item →
 RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leaves out
 TESTS = {"null?": "ge", "empty?": "ge", "pair?": "lt"}
 THROUGH = frozenset(("append", "reverse", "length", "list->vector", "apply"))  # go through a whole list
-TAIL = "sema_runtime.values.lists:tail_of"
 INDEX = atom(NATURAL)
 
 
@@ -228,7 +228,7 @@ class Cursor:
                 return value
             tail = temporary(self.walker.name or "items", self.walker.owner)
             tail.type = value.type
-            tail.op = CallRuntime(TAIL, [Ref(self.sequence), self.index(value)], span=span, type=value.type)
+            tail.op = CallRuntime(TAIL_OF, [Ref(self.sequence), self.index(value)], span=span, type=value.type)
             instrs.append(Let(tail, tail.op))
             return Ref(tail, tail.type)
 

@@ -12,7 +12,7 @@ from typing import Any
 from sema_runtime.values.lists import List
 from semac.anf.build import is_fixed
 from semac.anf.nodes import AnyPattern, Block, CallBuiltin, Expr, For, Let, Lit, Move, Ref, VarPattern
-from semac.anf.walk import all_blocks, exit_operands, operands, refs
+from semac.anf.walk import all_blocks, exit_operands, is_call_on, operands, refs
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
@@ -86,8 +86,7 @@ def bound_to(heads: list[tuple[Let, Block]], walker: Var, type_: Type, body: Blo
 
 
 def is_part(value: Expr, walker: Var, names: tuple[str, ...]) -> bool:
-    op = value.var.op if type(value) is Ref else None
-    return type(op) is CallBuiltin and op.name in names and len(op.args) == 1 and is_walker(op.args[0], walker)
+    return type(value) is Ref and is_call_on(value.var.op, names, walker)
 
 
 def is_walker(value: Expr, walker: Var) -> bool:

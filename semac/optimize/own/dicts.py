@@ -7,7 +7,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import CallRuntime, Expr, Let, Lit, MakeMap, Op, Python, Ref
-from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.intrinsics import KEYWORD_GET, NEW_KEY, STORED
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.keys import is_stored_key
@@ -70,8 +70,6 @@ def whole_variables(expr: Any) -> list[str]:
     return [part.letter for part in parts if type(part) is Variable]
 
 
-STORED = "sema_runtime.values.maps:stored"
-NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # raises for a mutable one
 WRAP = "sema_runtime.values.maps:"
 
 

@@ -43,7 +43,7 @@ from semac.anf.walk import blocks, code_of, instructions, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.loops.functions import lambda_applied
+from semac.optimize.loops.functions import lambda_applied, temporary
 from semac.optimize.loops.higher_order import for_each
 from semac.optimize.steps.rewrite import bound_in, local_steppers, own_blocks
 from semac.optimize.steps.silent import Silence, bound_by, is_one_value, is_still_type, mark_silent
@@ -113,8 +113,8 @@ def is_known_function(var: Var) -> bool:
 
 def kept(op: Op, instrs: list[Let]) -> Ref:
     """The value of an operation, at the end of instructions."""
-    var = Var("", None)
-    var.defined, var.op, var.type = 1, op, op.type
+    var = temporary("", None)
+    var.op, var.type = op, op.type
     instrs.append(Let(var, op))
     return Ref(var, op.type)
 
@@ -325,14 +325,19 @@ def passed_on(op: Op, function: Function) -> list[Var]:
     return [param for arg, param in zip(args, function.params, strict=False) if type(arg) is Ref and arg.var is param]
 
 
+def variable_of(ref: Ref) -> Var:
+    """The variable of which an operand is the value: that of the program, where the operand was read from it."""
+    source: Var = ref.var.op.var if type(ref.var.op) is Read and not ref.var.name else ref.var
+    return source
+
+
 def channel_of(value: Expr, own: set[Var]) -> Var | None:
     """The variable that holds a channel, whenever it is read; None where that isn't certain."""
     if type(value) is not Ref:
         return None
-    var = value.var
-    if type(var.op) is Read and not var.name:
-        source: Var = var.op.var
-        return source if source.is_global and is_one_value(source) else None
+    var = variable_of(value)
+    if var is not value.var:
+        return var if var.is_global and is_one_value(var) else None
     return var if not var.is_global and var not in own and is_fixed(var) else None
 
 
@@ -340,7 +345,7 @@ def uses_of(code: Block, channels: Roles) -> Counter[Var]:
     """How often channels are operands, also of functions inside."""
     counts: Counter[Var] = Counter()
     for ref in refs(code):
-        var = ref.var.op.var if type(ref.var.op) is Read and not ref.var.name else ref.var
+        var = variable_of(ref)
         if var in channels:
             counts[var] += 1
     return counts
@@ -427,5 +432,4 @@ class Puller:
     def source(self, arg: Expr) -> Var:
         """The parameter that stands for a channel."""
         assert type(arg) is Ref
-        var = arg.var.op.var if type(arg.var.op) is Read and not arg.var.name else arg.var
-        return self.sources[var]
+        return self.sources[variable_of(arg)]

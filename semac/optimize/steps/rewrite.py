@@ -45,12 +45,14 @@ def local_steppers(block: Block) -> dict[Var, Function]:
         for instr in inner.instrs
         if type(instr.op) is Closure and instr.var is not None and instr.var.known_function is instr.op.function
     ]
-    uses = Counter(ref.var for ref in refs(block)) if made else Counter()
+    if not made:
+        return {}
+    uses = Counter(ref.var for ref in refs(block))
+    outside = [each.op for inner in yielding_blocks(block) for each in inner.instrs]
     found: dict[Var, Function] = {}
     for instr in made:
         var: Var = instr.var  # type: ignore[assignment]
         inside = [each.op for inner in yielding_blocks(code_of(var.function)) for each in inner.instrs]  # type: ignore[arg-type]
-        outside = [each.op for inner in yielding_blocks(block) for each in inner.instrs]
         calls = [op for op in (*inside, *outside) if type(op) is Call and type(op.head) is Ref and op.head.var is var]
         is_local = len(calls) == uses[var] and not any(op.trampolined for op in calls)
         if calls and is_local and any(map(is_step, inside)) and var.function.rest is None:  # type: ignore[union-attr]
