@@ -9,7 +9,8 @@ sees a difference. Debuggers, profilers and text for people get the functions as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
@@ -23,6 +24,7 @@ from semac.anf.nodes import (
     CallRuntime,
     Closure,
     Comprehension,
+    Destructure,
     For,
     If,
     Iteration,
@@ -32,12 +34,15 @@ from semac.anf.nodes import (
     Loop,
     MakeMap,
     MakeVector,
+    Match,
     Move,
     Op,
     Read,
     RecordFunction,
     Ref,
     Result,
+    Throw,
+    Try,
     While,
 )
 from semac.anf.walk import all_blocks, blocks, bound, code_of, instructions, refs
@@ -49,10 +54,12 @@ from semac.optimize.versions.copies import Copier
 from semac.syntax.spans import SiteSpan
 
 ALWAYS, OFTEN = 4, 16  # operations of functions that are small enough anywhere, and where code runs often
+ONCE = 150  # operations of a function that is called in one place of a program
 GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
 SPARE = 200
 LOOPS = frozenset((Loop, While, For, Comprehension))
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
+MOVABLE = PLAIN | LOOPS | {Call, CallBuiltin, CallRuntime, Destructure, Match, Throw, Try}
 NOBODY = Function("", None)
 ARRAYS = "lib.collections.mutable"
 
@@ -92,6 +99,7 @@ class Inliner:
         self.sizes: dict[Function, int] = {}  # of functions whose calls are done; 0: of one that stays a function
         self.begun: set[Function] = set()
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
+        self.places = Counter(uses_of(unit)) if unit.is_closed else Counter()  # of each global: where it is named
 
     def form(self, form: Block, defined: set[Var]) -> None:
         self.block(form, None, False, defined)
@@ -127,8 +135,13 @@ class Inliner:
             function = self.inlined(op, is_often, owner, defined) if type(op) is Call else None
             if function is None:
                 instrs.append(instr)
-            else:
-                instrs += self.spliced(instr, function, owner)
+                continue
+            spliced = self.spliced(instr, function, owner)
+            if not self.sizes[function]:  # it has calls of its own
+                inner = Block(spliced, Result(Lit(None)))
+                self.block(inner, owner, is_often, defined)
+                spliced = inner.instrs
+            instrs += spliced
         block.instrs = instrs
 
     def inlined(self, op: Call, is_often: bool, owner: Function | None, defined: set[Var] | None) -> Function | None:
@@ -145,9 +158,17 @@ class Inliner:
             return None  # it may be unbound
         size = self.size(function)
         if not 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
-            return None
+            is_inside = is_often or owner is not None
+            return function if is_inside and self.is_called_once(function, var, owner) else None
         self.room -= size
         return function
+
+    def is_called_once(self, function: Function, var: Var, owner: Function | None) -> bool:
+        """Whether a call is the only place that names a function, which can stand there however much it does."""
+        if self.places[var] != 1 or not var.is_global or function is owner or function not in self.sizes:
+            return False
+        self.sizes[function] = 0
+        return can_be_part(function)
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
         """The instructions of a function in place of a call of it."""
@@ -192,6 +213,8 @@ class Splice(Copier):
             op = instr.op
             if type(op) is CallBuiltin or type(op) is Call:
                 op.tail = op.tail and is_tail
+            if type(op) is Call:
+                op.trampolined = op.trampolined and is_tail
         return block
 
     def copy(self, part: Any) -> Any:
@@ -219,12 +242,30 @@ class Splice(Copier):
         return SiteSpan(span, self.sites.inside(span.site, self.site) if type(span) is SiteSpan else self.site)
 
 
+def uses_of(unit: Unit) -> Iterator[Var]:
+    """The globals that a unit names, as often as it does."""
+    for form in unit.blocks:
+        yield from (ref.var for ref in refs(form) if ref.var.is_global)
+        yield from (instr.op.var for instr in instructions(form) if type(instr.op) is Read and instr.op.var.is_global)
+
+
+def has_plain_frame(function: Function) -> bool:
+    """Whether a function only has parameters that stay as they are, and makes no functions."""
+    if function.self_tail or function.has_closures or function.is_thunk or function.rest is not None:
+        return False
+    names = {param.name for param in function.params}
+    return len(names) == len(function.params) and not any(param.assigned or param.captured for param in function.params)
+
+
+def can_be_part(function: Function) -> bool:
+    """Whether the code of a function can stand in its caller, where its own calls stay calls."""
+    ops = [instr.op for instr in instructions(code_of(function))]
+    return has_plain_frame(function) and len(ops) <= ONCE and all(type(op) in MOVABLE for op in ops)
+
+
 def size_of(function: Function) -> int:
     """How many operations a function has that can be inlined; 0 for any other."""
-    if function.self_tail or function.has_closures or function.is_thunk or function.rest is not None:
-        return 0
-    names = {param.name for param in function.params}
-    if len(names) < len(function.params) or any(param.assigned or param.captured for param in function.params):
+    if not has_plain_frame(function):
         return 0
     size = 1
     for instr in instructions(code_of(function)):
