@@ -99,6 +99,7 @@ class Inliner:
         self.sizes: dict[Function, int] = {}  # of functions whose calls are done; 0: of one that stays a function
         self.begun: set[Function] = set()
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
+        self.made: dict[Var, Function] = {}  # what they are
         self.places = Counter(uses_of(unit)) if unit.is_closed else Counter()  # of each global: where it is named
 
     def form(self, form: Block, defined: set[Var]) -> None:
@@ -128,8 +129,9 @@ class Inliner:
             op = instr.op
             if type(op) is Closure:
                 self.body(op.function)
-                if instr.var is not None and instr.var.name and is_fixed(instr.var) and not instr.var.is_global:
+                if instr.var is not None and is_fixed(instr.var) and not instr.var.is_global:
                     self.makers[instr.var] = owner
+                    self.made[instr.var] = op.function
             for inner in blocks(op):
                 self.block(inner, owner, is_often or type(op) in LOOPS, defined)
             function = self.inlined(op, is_often, owner, defined) if type(op) is Call else None
@@ -151,7 +153,7 @@ class Inliner:
             return None
         if not head.var.is_global and self.makers.get(head.var, NOBODY) is not owner:
             return None
-        var, function = head.var, head.var.known_function
+        var, function = head.var, head.var.known_function or self.made.get(head.var)
         if function is None or len(function.params) != len(op.args) or function.rest is not None:
             return None
         if defined is not None and var.is_global and (var.late or var not in defined):
@@ -201,7 +203,9 @@ class Splice(Copier):
         self.args = dict(zip(function.params, call.args, strict=True))
         self.own = {var for instr in instructions(function.code) for var in (instr.var, *bound(instr.op))}
         self.sites = unit.sites
-        self.site = unit.sites.of(call.head.var, call.span)  # type: ignore[union-attr]
+        span: Any = call.span
+        outer = span.site if type(span) is SiteSpan else 0
+        self.site = unit.sites.of(call.head.var, span, outer)  # type: ignore[union-attr]
 
     def code(self, is_tail: bool) -> Block:
         block: Block = self.copy(self.function_.code)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from semac.anf.build import is_fixed
 from semac.anf.literals import literal
 from semac.anf.nodes import Assign, Block, Expr, For, If, Jump, Let, Lit, Loop, MakeMap, Match, Move, Read, Ref, Result, Try
 from semac.anf.walk import all_blocks, blocks, exit_operands, map_exit, map_operands, params_of
@@ -238,7 +239,7 @@ class Splitter:
             instr.op = If(*value_or(op, fields), span=op.span)
         elif instr.var is None:
             return
-        elif not instr.var.name and instr.var not in self.carriers.captured:
+        elif is_fixed(instr.var) and not instr.var.is_global and instr.var not in self.carriers.captured:
             self.values[instr.var] = value
             return
         else:
