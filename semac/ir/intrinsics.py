@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"  # what `(:key map)` calls
-
+BREAKPOINT = "builtins:breakpoint"
 TAIL_OF = "sema_runtime.values.lists:tail_of"  # the list of the items of a sequence from an index on
 STORED = "sema_runtime.values.maps:stored"  # a key as a dict has it
 WITH_ENTRY = "sema_runtime.values.maps:with_entry"  # `assoc` of a map and a key that is stored as it is

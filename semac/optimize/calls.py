@@ -47,7 +47,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import all_blocks, blocks, bound, code_of, instructions, refs
 from semac.fingerprint import is_profiled, is_traced
-from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.versions.copies import Copier
@@ -100,6 +100,7 @@ class Inliner:
         self.begun: set[Function] = set()
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
         self.made: dict[Var, Function] = {}  # what they are
+        self.handlers = 0  # around the code at hand
         self.places = Counter(uses_of(unit)) if unit.is_closed else Counter()  # of each global: where it is named
 
     def form(self, form: Block, defined: set[Var]) -> None:
@@ -118,7 +119,9 @@ class Inliner:
         """Looks at the calls in a function, once; returns its size."""
         if function not in self.begun:
             self.begun.add(function)
+            outer, self.handlers = self.handlers, 0
             self.block(code_of(function), function, function.self_tail, None)
+            self.handlers = outer
             self.sizes[function] = size_of(function)
         return self.sizes.get(function, 0)
 
@@ -132,8 +135,10 @@ class Inliner:
                 if instr.var is not None and is_fixed(instr.var) and not instr.var.is_global:
                     self.makers[instr.var] = owner
                     self.made[instr.var] = op.function
+            self.handlers += type(op) is Try
             for inner in blocks(op):
                 self.block(inner, owner, is_often or type(op) in LOOPS, defined)
+            self.handlers -= type(op) is Try
             function = self.inlined(op, is_often, owner, defined) if type(op) is Call else None
             if function is None:
                 instrs.append(instr)
@@ -169,6 +174,8 @@ class Inliner:
         """Whether a call is the only place that names a function, which can stand there however much it does."""
         if self.places[var] != 1 or not var.is_global or function is owner or function not in self.sizes:
             return False
+        if self.handlers:
+            return False  # an error would no longer end the call of a function, which some operations count on
         self.sizes[function] = 0
         return can_be_part(function)
 
@@ -264,7 +271,11 @@ def has_plain_frame(function: Function) -> bool:
 def can_be_part(function: Function) -> bool:
     """Whether the code of a function can stand in its caller, where its own calls stay calls."""
     ops = [instr.op for instr in instructions(code_of(function))]
-    return has_plain_frame(function) and len(ops) <= ONCE and all(type(op) in MOVABLE for op in ops)
+    return has_plain_frame(function) and len(ops) <= ONCE and all(map(is_movable, ops))
+
+
+def is_movable(op: Op) -> bool:
+    return type(op) in MOVABLE and not (type(op) is CallRuntime and op.path == BREAKPOINT)
 
 
 def size_of(function: Function) -> int:

@@ -414,7 +414,9 @@ def with_entry(old: M, key: Any, value: Any) -> M:
     return new
 
 
-def with_entries(old: M, key: Any, value: Any, key_2: Any, value_2: Any, key_3: Any = MISSING, value_3: Any = None) -> M:
+def with_entries(
+    old: M, key: Any, value: Any, key_2: Any, value_2: Any, key_3: Any = MISSING, value_3: Any = None
+) -> M:
     """`(assoc old key value ...)` of two or three entries."""
     d = old.d
     if len(d) > SMALL:

@@ -18,6 +18,7 @@ from semac.anf.nodes import (
     CallBuiltin,
     CallRuntime,
     Closure,
+    Destructure,
     Expr,
     For,
     If,
@@ -27,12 +28,13 @@ from semac.anf.nodes import (
     Lit,
     Loop,
     MakeMap,
+    MapPattern,
     Match,
     Move,
-    Op,
     Ref,
     Result,
     Try,
+    VarPattern,
     While,
 )
 from semac.anf.walk import blocks, exit_operands, operands, params_of, refs
@@ -257,10 +259,9 @@ class Carriers:
         op = self.defined[var][0].op
         if type(op) not in (If, Match):
             return True
+        results = [inner.exit.value for inner in value_blocks(op) if type(inner.exit) is Result]
         return any(
-            type(inner.exit) is Result
-            and not (type(inner.exit.value) is Ref and inner.exit.value.var in self.defined and not self.yields(inner.exit.value.var))
-            for inner in value_blocks(op)
+            type(value) is not Ref or value.var not in self.defined or self.yields(value.var) for value in results
         )
 
     # What is read
@@ -311,6 +312,10 @@ def is_assoc(op: Any) -> bool:
 
 def read_keys(op: Any) -> tuple[Any, ...] | None:
     """The keywords that an operation reads of its first operand; None where it needs the map."""
+    if type(op) is Destructure and type(op.pattern) is MapPattern:
+        parts = op.pattern.entries
+        is_plain = all(type(key) is Keyword and type(part) is VarPattern for key, part, _ in parts)
+        return tuple(key for key, _, _ in parts) if is_plain else None
     if type(op) is CallRuntime:
         return (op.args[1].value,) if op.path == KEYWORD_GET and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
     if type(op) is not CallBuiltin:

@@ -14,13 +14,33 @@ from typing import Any, NamedTuple
 
 from semac.anf.build import is_fixed
 from semac.anf.literals import literal
-from semac.anf.nodes import Assign, Block, Expr, For, If, Jump, Let, Lit, Loop, MakeMap, Match, Move, Read, Ref, Result, Try
-from semac.anf.walk import all_blocks, blocks, exit_operands, map_exit, map_operands, params_of
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    CallRuntime,
+    Destructure,
+    Expr,
+    For,
+    If,
+    Jump,
+    Let,
+    Lit,
+    Loop,
+    MakeMap,
+    Match,
+    Move,
+    Read,
+    Ref,
+    Result,
+    Try,
+)
+from semac.anf.walk import all_blocks, blocks, exit_operands, instructions, map_exit, map_operands, operands, params_of
 from semac.fingerprint import is_traced
 from semac.ir.identifiers import mangle
+from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import TESTS, Carriers, is_assoc, read_keys, value_blocks
+from semac.optimize.fields.carriers import TESTS, Carriers, read_keys, value_blocks
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER
@@ -40,7 +60,7 @@ Fields = dict[Any, Field]  # by keyword
 
 def split_maps(unit: Unit) -> None:
     """Splits the maps of a unit that nobody sees."""
-    if unit.is_text or unit.is_input or is_traced():
+    if unit.is_text or unit.is_input or is_traced() or stops(unit):
         return
     for code in all_code(unit):
         for _ in range(ROUNDS):
@@ -54,6 +74,12 @@ def split_maps(unit: Unit) -> None:
 ROUNDS = 3  # maps in fields are split after the maps around them
 
 
+def stops(unit: Unit) -> bool:
+    """Whether there are breakpoints in a unit, where people look at what they have written."""
+    ops = (instr.op for form in unit.blocks for instr in instructions(form))
+    return any(type(op) is CallRuntime and op.path == BREAKPOINT for op in ops)
+
+
 class Splitter:
     """Rewrites one function. fields: what is known of each carrier so far; values: atoms in place of variables."""
 
@@ -65,7 +91,7 @@ class Splitter:
         self.values: dict[Var, Expr] = {}
         self.out: list[Let] = []
         self.params: dict[Any, list[Var]] = {}  # of loops, as they were
-        self.joins: dict[Block, tuple[Var, Fields]] = {}  # blocks whose carrier goes to variables, and these
+        self.joins: dict[Block, Fields] = {}  # blocks whose carrier goes to variables, and these
 
     def run(self) -> None:
         self.block(self.code.block)
@@ -140,7 +166,7 @@ class Splitter:
         return self.code.function
 
     def exit(self, block: Block) -> None:
-        exit_ = block.exit
+        exit_: Any = block.exit
         if type(exit_) is Jump:
             args: list[Expr] = []
             params = self.params.get(exit_.target) or params_of(exit_.target)
@@ -151,9 +177,8 @@ class Splitter:
                     args.append(self.shown(arg))
             exit_.args[:] = args
         elif block in self.joins:
-            var, variables = self.joins[block]
-            given = self.fields[exit_.value.var]  # type: ignore[union-attr]
-            for key, target in variables.items():
+            given = self.fields[exit_.value.var]
+            for key, target in self.joins[block].items():
                 field = given.get(key, Field(NIL, FALSE))
                 for variable, value in ((target.value, field.value), (target.there, field.there)):
                     if type(variable) is Ref:
@@ -202,9 +227,12 @@ class Splitter:
             else:
                 self.made(instr)
             return
-        keys = read_keys(op)
-        if keys is not None and type(op.args[0]) is Ref and op.args[0].var in self.fields:
-            self.read(instr, self.fields[op.args[0].var])
+        subject = operands(op)[0] if read_keys(op) is not None else None
+        if type(subject) is Ref and subject.var in self.fields:
+            if type(op) is Destructure:
+                self.destructure(op, self.fields[subject.var])
+            else:
+                self.read(instr, self.fields[subject.var])
             return
         if type(op) in (Loop, For):
             self.loop(op)
@@ -216,11 +244,12 @@ class Splitter:
     def made(self, instr: Let) -> None:
         """A literal, `assoc` or a move."""
         op: Any = instr.op
+        kind: type = type(op)
         assert instr.var is not None
-        if type(op) is MakeMap:
+        if kind is MakeMap:
             map_operands(op, lambda value: self.shown(value, op.span))
             fields = {key.value: Field(value) for key, value in zip(op.items[0::2], op.items[1::2], strict=True)}
-        elif type(op) is Move:
+        elif kind is Move:
             fields = self.fields[op.value.var]
         else:
             fields = dict(self.fields[op.args[0].var])
@@ -247,6 +276,12 @@ class Splitter:
         if instr.var is not None:
             instr.var.op = instr.op
         self.out.append(instr)
+
+    def destructure(self, op: Any, fields: Fields) -> None:
+        """The variables of a pattern get the fields."""
+        for key, part, _ in op.pattern.entries:
+            part.var.op = Move(again(fields[key].value if key in fields else NIL), span=op.span)
+            self.out.append(Let(part.var, part.var.op))
 
     def answer(self, op: Any, fields: Fields) -> Expr | None:
         """What a read gives; None where it is the default unless the field is there."""
@@ -275,7 +310,7 @@ class Splitter:
             targets[key], after[key] = Field(target, there), Field(value, is_there)
         for inner in value_blocks(op):
             if type(inner.exit) is Result:
-                self.joins[inner] = (var, targets)
+                self.joins[inner] = targets
         map_operands(op, lambda value: self.shown(value, op.span))
         instr.var = None
         var.op = None
