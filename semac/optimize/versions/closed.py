@@ -13,18 +13,25 @@ count.
 from __future__ import annotations
 
 from semac.anf.nodes import Block, Call, Read, Ref
-from semac.anf.walk import all_blocks, instructions, operands
+from semac.anf.walk import instructions, operands
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import fitted
-from semac.optimize.infer.flow import infer
+from semac.optimize.infer.flow import inferred
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
-from semac.optimize.versions.private import Version, add_copy, is_useful, private_name, remove_copy, take_back
+from semac.optimize.versions.private import (
+    Redirected,
+    Version,
+    add_copy,
+    calls_by_name,
+    is_useful,
+    private_name,
+    remove_copy,
+)
 from semac.types.lattice import ANY, INT, NEVER, Type, atom, join
 
 MAIN_GUARD = "__name__"
-Calls = list[tuple[Call, Version]]
 
 
 def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) -> set[Function]:
@@ -48,14 +55,18 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
         add_copy(unit, version)
         version.private.kinds = []
     redirected = redirect(forms, copies)
-    infer(unit)
+    flow = inferred(unit)
     kept = wanted(copies, calls, hot, demands)
     for function, version in copies.items():
         if function in kept:
             function.has_copy = True
         else:
             remove_copy(unit, version)
-    take_back([(op, version) for op, version in redirected if version.public not in kept])
+    lost = [call for call in redirected if call.version.public not in kept]
+    for call in lost:
+        call.take_back()
+    flow.go_on({call.code for call in lost})
+    unit.is_typed = True
     return kept
 
 
@@ -78,17 +89,17 @@ def used_as_values(unit: Unit) -> set[Function]:
     }
 
 
-def redirect(forms: list[Block], copies: dict[Function, Version]) -> Calls:
+def redirect(forms: list[Block], copies: dict[Function, Version]) -> list[Redirected]:
     """Leads the calls in forms, and in the copies, to copies."""
-    redirected: Calls = []
-    for code in [*forms, *(version.private.code for version in copies.values())]:
-        for block in all_blocks(code):
-            for instr in block.instrs:
-                op = instr.op
-                if type(op) is Call and type(op.head) is Ref and op.head.var.known_function in copies:
-                    version = copies[op.head.var.known_function]
-                    op.head = Ref(version.var)
-                    redirected.append((op, version))
+    calls = [call for form in forms for call in calls_by_name(form)]
+    for private in [version.private for version in copies.values()]:
+        own = private.code
+        calls += [(op, var, private if code is own else code) for op, var, code in calls_by_name(own)]
+    redirected = [
+        Redirected(op, copies[var.known_function], code) for op, var, code in calls if var.known_function in copies
+    ]
+    for call in redirected:
+        call.op.head = Ref(call.version.var)
     return redirected
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from semac.anf.nodes import (
     Assign,
+    Block,
     Call,
     CallBuiltin,
     Closure,
@@ -16,7 +20,7 @@ from semac.anf.nodes import (
     Ref,
 )
 from semac.anf.records import RecordMember
-from semac.anf.walk import instructions, operands
+from semac.anf.walk import blocks, code_of, instructions, operands
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import Kind
@@ -96,6 +100,31 @@ def remove_copy(unit: Unit, version: Version) -> None:
     unit.functions = [function for function in unit.functions if function not in version.copied]
 
 
-def take_back(calls: list[tuple[Call, Version]]) -> None:
-    for op, version in calls:
-        op.head = Ref(version.definition.var)
+class Redirected:
+    """A call that goes to a private copy. code: the form or function whose code has it."""
+
+    __slots__ = ("code", "op", "version")
+
+    def __init__(self, op: Call, version: Version, code: Any) -> None:
+        self.op = op
+        self.version = version
+        self.code = code
+
+    def take_back(self) -> None:
+        """Has it go to the public function again."""
+        self.op.head = Ref(self.version.definition.var)
+
+
+def calls_by_name(form: Block) -> Iterator[tuple[Call, Var, Any]]:
+    """The calls in a form of what a variable holds: (call, variable, form or function whose code it stands in)."""
+    work: list[tuple[Block, Any]] = [(form, form)]
+    while work:
+        block, code = work.pop()
+        for instr in block.instrs:
+            op = instr.op
+            if type(op) is Call and type(op.head) is Ref:
+                yield op, op.head.var, code
+            elif type(op) is Closure:
+                work.append((code_of(op.function), op.function))
+            else:
+                work += [(inner, code) for inner in blocks(op)]
