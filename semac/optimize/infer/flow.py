@@ -36,6 +36,7 @@ from semac.types.lattice import (
     INT,
     KEYWORD,
     MAP,
+    MAX_DEPTH,
     NATURAL,
     NEVER,
     NIL,
@@ -183,7 +184,11 @@ class Flow:
 
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
-        type_ = unfolded(self.solver, bounded(self.solver, op, OPS[type(op)](self, op)))
+        type_ = OPS[type(op)](self, op)
+        if type_.depth > MAX_DEPTH or op in self.solver.folding:
+            type_ = bounded(self.solver, op, type_)
+        if type_.nodes:
+            type_ = unfolded(self.solver, type_)
         if not self.tells_signs:
             type_ = of_any_sign(type_)
         op.type = type_
