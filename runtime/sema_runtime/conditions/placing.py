@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.conditions import places as places_table
 from sema_runtime.conditions import sites as sites_table
+from sema_runtime.conditions.line_tables import merged
 from sema_runtime.values.naming import PRIVATE, SILENT
 
 TYPE_CHECKING = False
@@ -56,7 +57,7 @@ def with_places(
         text = places_table.encoded(entries)
         constants = (*constants, texts.setdefault(text, text))
     shown = code.co_name.removeprefix(PRIVATE)  # debuggers show one function; the qualified name tells copies apart
-    return code.replace(co_name=shown, co_consts=constants)
+    return code.replace(co_name=shown, co_consts=constants, co_linetable=merged(code.co_linetable))
 
 
 def _sites(numbers: set[int], calls: list[Call]) -> dict[int, sites_table.Site]:
