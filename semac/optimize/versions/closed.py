@@ -65,7 +65,9 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     infer(unit)
     kept = wanted(copies, calls, hot, demands, alone)
     for function, version in copies.items():
-        if function not in kept:
+        if function in kept:
+            function.has_copy = True
+        else:
             remove_copy(unit, version)
             unit.at_import -= version.copied
     take_back([(op, version) for op, version in redirected if version.public not in kept])
