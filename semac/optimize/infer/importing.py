@@ -1,8 +1,8 @@
 """Code that runs while a module is imported, and never later.
 
-`unit.at_import` has the forms of such a module, functions that only they call (`versions/closed.py`), and local functions
-that these only call by name or hand to builtins that call them at once. Until the import ends nobody else gets at the
-module's globals, where it neither imports anything nor waits: so for this code the module is a program.
+`unit.at_import` has the forms of such a module, functions that only they call (`versions/closed.py`), and local
+functions that these only call by name or hand to builtins that call them at once. Until the import ends nobody else
+gets at the module's globals, where it neither imports anything nor waits: so for this code the module is a program.
 
 Functions that may be called during the import and later, too, are mixed code: those that code at import names, and
 functions that it makes and hands on; what these name and make.

@@ -19,7 +19,7 @@ class MultiMethod:
 
     Calls with one and two arguments are written out: Python passes these without a tuple and a frame of C.
 
-    was_extended: whether it may have methods besides those that the compiler knows. (The C of native code counts slots.)
+    was_extended: whether it may have methods that the compiler doesn't know. (The C of native code counts slots.)
     """
 
     __slots__ = ("__sema_name__", "dispatch", "methods", "was_extended")
