@@ -13,7 +13,7 @@ from semac.native.errors import forget, raise_, try_, with_
 from semac.native.expressions import expr, obj, operands
 from semac.native.function import FunctionCode
 from semac.native.iteration import for_
-from semac.native.regions import region_at
+from semac.native.regions.statements import region_at
 from semac.native.targets import to_attribute, to_item, to_name, to_target, unpack
 from semac.native.tests import test
 from semac.native.values import NotNative, Value, placed

@@ -14,7 +14,9 @@ from __future__ import annotations
 import ast
 
 from semac.native.function import FunctionCode
-from semac.native.numeric import Local, Numeric, Other
+from semac.native.regions.expressions import number, operation
+from semac.native.regions.state import Local, Numeric, Other
+from semac.native.regions.truth import test
 from semac.native.values import C_TYPES, DROP, DROP_MAYBE, NOTHING, NotNative
 
 WORTH = 3  # operations
@@ -33,7 +35,7 @@ class Region(Numeric):
             self.assign(node.target, node.value)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             left = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-            self.put(node.target.id, self.operation(node.op, self.number(left), self.number(node.value)))
+            self.put(node.target.id, operation(self, node.op, number(self, left), number(self, node.value)))
         elif isinstance(node, ast.If):
             self.if_(node)
         elif isinstance(node, ast.Continue):
@@ -51,11 +53,11 @@ class Region(Numeric):
 
     def assign(self, target: ast.expr, node: ast.expr) -> None:
         if isinstance(target, ast.Name):
-            self.put(target.id, self.number(node))
+            self.put(target.id, number(self, node))
             return
         if not (isinstance(target, ast.Tuple) and isinstance(node, ast.Tuple) and len(target.elts) == len(node.elts)):
             raise Other
-        values = [self.held(self.number(part)) for part in node.elts]
+        values = [self.held(number(self, part)) for part in node.elts]
         for part, value in zip(target.elts, values, strict=True):
             if not isinstance(part, ast.Name):
                 raise Other
@@ -64,7 +66,7 @@ class Region(Numeric):
     def if_(self, node: ast.If) -> None:
         if any(isinstance(part, ast.For | ast.While) for part in ast.walk(node)):
             raise Other  # has regions of its own
-        condition = self.test(node.test)
+        condition = test(self, node.test)
         self.either(condition, lambda: self.block(node.body), lambda: self.block(node.orelse))
 
     # Ways out
@@ -82,7 +84,7 @@ class Region(Numeric):
 
     def return_(self, node: ast.expr) -> None:
         f = self.f
-        rep, c = self.number(node)
+        rep, c = number(self, node)
         if any(each.kind != "loop" for each in f.around) or f.result not in ("d", rep):
             raise Other
         wrapped = c if f.result == rep else {"f": f"DYN_FLOAT({c})", "i": f"DYN_INT({c})"}[rep]
