@@ -51,6 +51,7 @@ class Linked:
     ) -> None:
         tree, reps, left_out = unit.tree, param_reps(unit.unit), frozenset[Known]()
         self.unit = unit
+        unit.packs = False
         self.text = ""
         while True:
             unit.tree = unshared(tree)

@@ -21,7 +21,7 @@ def with_places(
     code: CodeType,
     places: dict[Position, Place],
     calls: list[Call],
-    texts: dict[str, str] | None = None,
+    texts: dict[bytes, bytes] | None = None,
     silent: dict[Function, tuple[str, ...] | None] | None = None,
 ) -> CodeType:
     """The code with constants that hold the places and sites of its calls.

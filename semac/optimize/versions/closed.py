@@ -51,7 +51,9 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     infer(unit)
     kept = wanted(copies, calls, hot, demands)
     for function, version in copies.items():
-        if function not in kept:
+        if function in kept:
+            function.has_copy = True
+        else:
             remove_copy(unit, version)
     take_back([(op, version) for op, version in redirected if version.public not in kept])
     return kept

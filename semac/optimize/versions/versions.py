@@ -102,6 +102,7 @@ def add_entry(version: Version) -> None:
     passed, called = temporary(test, public), temporary(call, public)
     choice = If(Ref(passed), Block([Let(called, call)], Result(Ref(called))), general, span=span)
     value = temporary(choice, public)
+    public.has_copy = True
     public.code = Block([Let(passed, test), Let(value, choice)], Result(Ref(value)))
 
 
