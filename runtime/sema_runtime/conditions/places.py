@@ -68,10 +68,8 @@ def encoded(places: list[Place]) -> bytes:
     for line, col, shown, shown_col, kind, *loop, later, later_col in places:
         own_loop: Any = tuple(loop)
         is_here = (shown, shown_col) == (line, col)
-        parts = (
-            KINDS.index(kind) | IS_LATER * bool(later) | IS_HERE * is_here | IS_SHOWN * (bool(shown) and not is_here)
-        )
-        parts |= SAME_LOOP * (own_loop == around) or IN_LOOP
+        parts = KINDS.index(kind) | IS_LATER * bool(later) | (SAME_LOOP if own_loop == around else IN_LOOP)
+        parts |= IS_HERE if is_here else IS_SHOWN * bool(shown)
         numbers += (parts, signed(line - before), col)
         if parts & IS_SHOWN:
             numbers += (signed(shown - line), shown_col)

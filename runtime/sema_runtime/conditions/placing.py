@@ -39,9 +39,8 @@ def with_places(
     read = silent.get((code.co_firstlineno, code.co_name, code.co_varnames[: code.co_argcount])) if silent else None
     if read is not None:
         constants = (*constants, (SILENT, *read))
-    positions = {
-        (line, col + 1, end or 0) for line, _, col, end in set(code.co_positions()) if line and col is not None
-    }
+    everywhere = set(code.co_positions())
+    positions = {(line, col + 1, end or 0) for line, _, col, end in everywhere if line and col is not None}
     starts: set[Position] = {(line, col) for line, col, end in positions if end < sites_table.MARK}
     if calls:
         own = _sites({end // sites_table.MARK for _, _, end in positions}, calls)

@@ -10,6 +10,7 @@ from semac.anf.nodes import (
     Block,
     Call,
     CallBuiltin,
+    CallRuntime,
     Closure,
     Comprehension,
     Fits,
@@ -28,6 +29,7 @@ from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
 from semac.types.lattice import NEVER
 
+GUARDED = (CallBuiltin, CallRuntime, For, Comprehension)  # operations that ask for types
 ENOUGH = 12  # instructions of a copy for each operand of which it knows more
 
 
@@ -83,7 +85,7 @@ def is_useful(version: Version) -> bool:
     for copied, original in pairs:
         size += 1
         op = original.op
-        if type(op) in (CallBuiltin, For, Comprehension) or (type(op) is Call and is_accessor(op)):
+        if type(op) in GUARDED or (type(op) is Call and is_accessor(op)):
             saved += sum(a.type is not b.type for a, b in zip(operands(copied.op), operands(op), strict=True))
     return saved * ENOUGH >= size
 
@@ -115,16 +117,25 @@ class Redirected:
         self.op.head = Ref(self.version.definition.var)
 
 
-def calls_by_name(form: Block) -> Iterator[tuple[Call, Var, Any]]:
-    """The calls in a form of what a variable holds: (call, variable, form or function whose code it stands in)."""
-    work: list[tuple[Block, Any]] = [(form, form)]
+def calls_by_name(code: Any, into_functions: bool = True) -> Iterator[tuple[Call, Var, Any]]:
+    """The calls in a form or a function of what a variable holds: (call, variable, form or function that has it).
+
+    into_functions: also those in functions that are made there.
+    """
+    work: list[tuple[Block, Any]] = [(block_of(code), code)]
     while work:
-        block, code = work.pop()
+        block, own = work.pop()
         for instr in block.instrs:
             op = instr.op
             if type(op) is Call and type(op.head) is Ref:
-                yield op, op.head.var, code
-            elif type(op) is Closure:
+                yield op, op.head.var, own
+            elif type(op) is Closure and into_functions:
                 work.append((code_of(op.function), op.function))
             else:
-                work += [(inner, code) for inner in blocks(op)]
+                work += [(inner, own) for inner in blocks(op)]
+
+
+def block_of(code: Any) -> Block:
+    """The block of a form or of a function."""
+    block: Block = code if type(code) is Block else code_of(code)
+    return block
