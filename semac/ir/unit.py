@@ -45,6 +45,7 @@ class Unit:
             Any, tuple[str, ...] | None
         ] = {}  # by line, name and parameters: the globals a function reads
         self.warnings: list[Any] = []  # what is accepted and surely a mistake (`analyze/suspects.py`)
+        self.at_import: set[Any] = set()  # forms and functions that run while a module is imported and never later
         self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it
 
     @property

@@ -231,8 +231,7 @@ def array_set(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if args[0].tags & ARRAY and args[0].arrays is not None:
         for site in args[0].arrays:
             flow.solver.grow(site, value)
-            if site.is_open:
-                flow.solver.escape(value)
+            flow.solver.escape_from(site, value)
     elif args[0] is not NEVER:
         flow.solver.escape(value)
     return args[0] if args[0].only(ARRAY) else None

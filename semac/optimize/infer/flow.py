@@ -13,7 +13,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember
 from semac.anf.walk import code_of, operands, params_of
-from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, EXTENDED, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -24,7 +24,7 @@ from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.record_types import called_member, set_attribute
 from semac.optimize.infer.recursive import bounded, unfolded
-from semac.optimize.infer.solver import Solver
+from semac.optimize.infer.solver import LATER, Solver
 from semac.types.lattice import (
     ANY,
     ARRAY,
@@ -103,7 +103,7 @@ class Flow:
             self.solver.returned(code, self.block(code_of(code)))
         else:
             self.function = None
-            self.solver.escape(self.block(code))  # whoever runs the unit may get the value of a form
+            self.solver.escape(self.block(code), LATER)  # whoever runs the unit may get the value of a form
 
     # Blocks
 
@@ -186,7 +186,7 @@ class Flow:
         type_ = self.operand(op.value)
         known = op.var.known_function
         if op.var.is_global and not self.solver.closed and (known is None or known.original is None):
-            self.solver.escape(type_)  # others read the globals of a module, but for private copies
+            self.solver.escape(type_, LATER)  # others read the globals of a module, but for private copies
         self.solver.grow(op.var, type_)
         return atom(NIL)
 
@@ -267,6 +267,13 @@ class Flow:
             for arg in op.args:
                 self.operand(arg)
             return ANY
+        if op.path == ADD_OWN:
+            for arg in op.args:
+                self.solver.escape(self.operand(arg), LATER)  # until then nobody calls it from the table
+            return ANY
+        if op.path == EXTENDED:
+            self.operand(op.args[0])
+            return atom(FALSE) if self.solver.reads_early else BOOL_TYPE
         return self.unknown(op)
 
     def level(self, op: anf.CallRuntime) -> Type:

@@ -6,6 +6,7 @@ from semac.anf.nodes import (
     Assign,
     Call,
     CallBuiltin,
+    CallRuntime,
     Closure,
     Comprehension,
     Fits,
@@ -24,6 +25,7 @@ from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
 from semac.types.lattice import NEVER
 
+GUARDED = (CallBuiltin, CallRuntime, For, Comprehension)  # operations that ask for types
 ENOUGH = 12  # instructions of a copy for each operand of which it knows more
 
 
@@ -79,7 +81,7 @@ def is_useful(version: Version) -> bool:
     for copied, original in pairs:
         size += 1
         op = original.op
-        if type(op) in (CallBuiltin, For, Comprehension) or (type(op) is Call and is_accessor(op)):
+        if type(op) in GUARDED or (type(op) is Call and is_accessor(op)):
             saved += sum(a.type is not b.type for a, b in zip(operands(copied.op), operands(op), strict=True))
     return saved * ENOUGH >= size
 
