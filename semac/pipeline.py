@@ -22,6 +22,7 @@ from semac.anf.build import build
 from semac.expand.environment import MacroEnvironment, prelude_macros
 from semac.fingerprint import compiler_hash, optimizes
 from semac.generate.module import RESULT, emit_input, emit_module
+from semac.generate.packed import with_stubs
 from semac.ir.unit import Unit
 from semac.optimize.passes import run_passes
 from semac.types.lattice import compiling
@@ -64,6 +65,7 @@ class CompiledUnit:
         self.tree = tree
         self.filename = filename
         self.forms = forms
+        self.packs = True  # whether functions that seldom run may have stubs in their place
 
     @property
     def macro_files(self) -> list[str]:
@@ -77,14 +79,19 @@ class CompiledUnit:
             with without_syntax_warnings(), no_collection():
                 for check in CHECKS.trees:
                     check(self.tree)
-                code: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
-            if self.is_input:
-                code = next(constant for constant in code.co_consts if type(constant) is CodeType)
-            return with_places(code, self.unit.places.table(), self.unit.sites.table(), silent=self.unit.silent)
+                packs = self.packs and self.unit.is_portable
+                return self.placed(with_stubs(self.tree, self.placed) if packs else self.tree)
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise
             raise SemaError(TOO_DEEP, SPLIT_IT) from None
+
+    def placed(self, tree: ast.Module) -> CodeType:
+        """The code of a module of the unit, with the places of its calls."""
+        code: CodeType = compile(tree, self.filename, "exec", dont_inherit=True)
+        if self.is_input:
+            code = next(constant for constant in code.co_consts if type(constant) is CodeType)
+        return with_places(code, self.unit.places.table(), self.unit.sites.table(), silent=self.unit.silent)
 
     def show_warnings(self) -> None:
         """Writes to stderr what the language accepts although it is a mistake."""

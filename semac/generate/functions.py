@@ -49,7 +49,8 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     loc = c.loc(op)
     inner = function_context(c, function)
     shown = "<lambda>" if function.anonymous else function.name
-    c.module.names.note(target, shown)
+    if function.original is None:  # the code of a private copy has the name of the public function
+        c.module.names.note(target, shown)
     arguments = parameters(inner, function, loc)
     note_silence(c, function, target, arguments, loc)
     if function.doc is not None:
@@ -64,6 +65,8 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     made = definition(inner, target, arguments, inner.out, loc)
     if c.module.unit.is_text:
         annotate(made, function, loc)
+    if function.has_copy and not function.is_generator:
+        made.has_copy = True  # type: ignore[attr-defined]  # packed.py
     c.append(made)
 
 

@@ -94,6 +94,7 @@ _op("is_odd", lambda args, loc: compare(binop(args[0], ast.Mod(), const(2, loc),
 _op("drop_key", lambda args, loc: call(attribute(args[0], "pop", loc), [args[1], const(None, loc)], loc), EFFECT)
 _op("in", lambda args, loc: compare(args[0], ast.In(), args[1], loc), READ)
 _op("get", _method("get"), READ)
+_op("extended", _attribute("was_extended"), READ)  # of a multimethod
 for _kind in ("buffer", "senders", "receivers"):  # of a channel
     _op(_kind, _attribute(_kind), READ)
 _op("size", _called("len"), READ)  # of what may change

@@ -31,3 +31,6 @@ CHAR_TABLES = {
 # multimethods all of whose methods are known (optimize/dispatch.py)
 KNOWN_MULTI = "sema_runtime.lib.language.multimethods:known_multimethod"
 ADD_KNOWN = "sema_runtime.lib.language.multimethods:add_known_method"
+ADD_OWN = "sema_runtime.lib.language.multimethods:add_own_method"  # in a module, where nothing else of it sees it
+ADD_SEEN = "sema_runtime.lib.language.multimethods:add_seen_method"  # in a module, where something does
+EXTENDED = "sema_runtime.lib.language.multimethods:is_extended"

@@ -60,6 +60,7 @@ class Function:
         "code",
         "doc",
         "has_closures",
+        "has_copy",
         "is_callback",
         "is_generator",
         "is_open",
@@ -100,6 +101,7 @@ class Function:
         self.var: Var | None = None
         self.self_tail = False
         self.has_closures = False
+        self.has_copy = False  # runs a private copy of itself where it can (semac/optimize/versions)
         self.type: Any = None  # of what it returns, while types are inferred and afterwards
         self.readers: Any = None
         self.is_open = False  # code that the compiler doesn't see may call it, with anything

@@ -13,7 +13,7 @@ import tempfile
 from sema_runtime.values.errors import SemaError
 
 SHOWN = 2000  # characters of what a compiler says
-OPTIONS = ("-O2", "-fwrapv", "-fno-strict-aliasing", "-DNDEBUG", "-w")
+OPTIONS = ("-O2", "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing", "-DNDEBUG", "-w")
 STRICT = ("-Werror=implicit-function-declaration", "-Werror=int-conversion", "-Werror=incompatible-pointer-types")
 
 

@@ -29,11 +29,17 @@ def obj(f: FunctionCode, node: ast.expr) -> Value:
     return f.as_object(expr(f, node), node)
 
 
-def operands(f: FunctionCode, nodes: Sequence[ast.expr], as_objects: bool = True) -> list[Value]:
-    """The values of expressions from left to right. One that a later expression assigns to is kept as it was."""
+def operands(
+    f: FunctionCode, nodes: Sequence[ast.expr], as_objects: bool = True, are_numbers: bool = False
+) -> list[Value]:
+    """The values of expressions from left to right. One that a later expression assigns to is kept as it was.
+
+    are_numbers: whether what follows is arithmetic.
+    """
     values: list[Value] = []
     for index, node in enumerate(nodes):
-        value = obj(f, node) if as_objects else expr(f, node)
+        field = slot_number(f, node) if are_numbers else None
+        value = field or (obj(f, node) if as_objects else expr(f, node))
         if isinstance(node, ast.Name) and not value.is_owned:
             if any(assigns(later, node.id) for later in nodes[index + 1 :]):
                 value = f.kept(value)
@@ -80,6 +86,8 @@ def named(f: FunctionCode, node: ast.NamedExpr, is_number: bool = False) -> Valu
     """`(name := value)`. Inside of a comprehension the name is one of the function around it. is_number: whether what
     follows is arithmetic."""
     value = (slot_number(f, node.value) if is_number else None) or expr(f, node.value)
+    if is_number and value.rep == "o":
+        value = f.as_dynamic(value)
     variable = f.variable(node.target.id)
     if variable is None:
         raise NotNative("a global that is assigned in an expression")
@@ -381,7 +389,7 @@ def truth(f: FunctionCode, value: Value, node: ast.expr) -> str:
 
 
 def binary(f: FunctionCode, node: ast.BinOp) -> Value:
-    left, right = operands(f, [node.left, node.right], as_objects=False)
+    left, right = operands(f, [node.left, node.right], as_objects=False, are_numbers=True)
     return arithmetic(f, node.op, left, right, node)
 
 

@@ -98,6 +98,7 @@ class FunctionCode:
         self.loops = False
         self.changed = False
         self.has_error = False
+        self.is_second_way = False  # of a region
         self.returns: set[str] = set()
         self.branches: tuple[Flow, Flow] = (self.assigned, self.assigned)
         self.needs: set[str] = set()  # globals of the module that must be defined

@@ -13,6 +13,7 @@ from semac.native.errors import forget, raise_, try_, with_
 from semac.native.expressions import expr, obj, operands
 from semac.native.function import FunctionCode
 from semac.native.iteration import for_
+from semac.native.regions.statements import region_at
 from semac.native.targets import to_attribute, to_item, to_name, to_target, unpack
 from semac.native.tests import test
 from semac.native.values import NotNative, Value, placed
@@ -22,6 +23,24 @@ Handler = Callable[[FunctionCode, Any], None]
 
 def block(f: FunctionCode, body: list[ast.stmt]) -> None:
     """Writes statements, up to the first one that nothing reaches."""
+    if f.module.is_draft or f.is_second_way:
+        plain_block(f, body)
+        return
+    at = 0
+    while at < len(body) and f.assigned is not None:
+        end, region = region_at(f, body, at)
+        if region is None:
+            plain_block(f, body[at:end])
+        else:
+            f.out += region.lines()
+            f.is_second_way = True
+            plain_block(f, body[at:end])
+            f.is_second_way = False
+            f.emit(f"{region.name}_end: ;")
+        at = end
+
+
+def plain_block(f: FunctionCode, body: list[ast.stmt]) -> None:
     for node in body:
         if f.assigned is None:
             return

@@ -5,6 +5,9 @@ nobody else can add a method, each is added once at the top level, and no call c
 forms between the `defmulti` and its last `defmethod` make functions and data alone. Values of dispatch are such that
 `=` says what the table of a multimethod says. The multimethod itself stays what everything but a call sees. Where
 nothing else sees it, its table is for debuggers: nobody calls the methods from there.
+
+In a module others may add methods later, so the function first asks the multimethod whether somebody has, and hands the
+call to it. Leaving out "extended" leaves multimethods of modules as they are.
 """
 
 from __future__ import annotations
@@ -43,9 +46,9 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import all_blocks, exit_operands, map_operands, operands
 from semac.fingerprint import is_traced
-from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI
+from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, ADD_SEEN, EXTENDED, KEYWORD_GET, KNOWN_MULTI
 from semac.ir.nodes import Function, Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.instantiate import parts_of
 from semac.optimize.loops.functions import temporary
 from semac.types.signatures import Function as FunctionExpr
@@ -91,6 +94,7 @@ class Multi:
         self.methods: list[Method] = []
         self.is_open = False  # something about it isn't known
         self.function: Var | None = None  # of the function that chooses
+        self.fallback: Op | None = None  # the call of the multimethod in that function
 
     @property
     def count(self) -> int:
@@ -99,8 +103,10 @@ class Multi:
 
 
 def dispatch_directly(unit: Unit) -> None:
-    """Leads the calls of known multimethods of a program to functions."""
-    if not unit.is_closed or unit.is_text or unit.is_input or is_traced():
+    """Leads the calls of known multimethods to functions."""
+    if unit.is_open or unit.is_text or unit.is_input or is_traced():
+        return
+    if not unit.is_program and "extended" in left_out(unit):
         return
     multis = found_in(unit)
     if not multis or not note_methods(unit, multis):
@@ -111,10 +117,14 @@ def dispatch_directly(unit: Unit) -> None:
         define(unit, multi)
     redirect(unit, known)
     in_use = seen(unit, known)
-    for multi in [each for each in known.values() if each not in in_use]:
-        multi.op.path = KNOWN_MULTI
+    for multi in known.values():
+        if unit.is_program and multi not in in_use:
+            multi.op.path = KNOWN_MULTI
         for method in multi.methods:
-            method.op.path = ADD_KNOWN
+            if not unit.is_program:
+                method.op.path = ADD_SEEN if multi in in_use else ADD_OWN
+            elif multi not in in_use:
+                method.op.path = ADD_KNOWN
 
 
 # Finding
@@ -275,7 +285,8 @@ def bind_global(unit: Unit, block: Block, closure: Let, name: str) -> Var:
         block.instrs.remove(closure)
     for instr in block.instrs:
         map_operands(instr.op, lambda value: Ref(var) if type(value) is Ref and value.var is closure.var else value)
-    block.instrs[:0] = [closure, Let(None, Assign(var, Ref(closure.var), "global", span=closure.op.span))]
+    definition = Let(None, Assign(var, Ref(closure.var), "global", span=closure.op.span))
+    unit.blocks.insert(unit.blocks.index(block), Block([closure, definition], Result(Lit(None))))
     return var
 
 
@@ -287,15 +298,10 @@ def parameter(name: str, owner: Function) -> Var:
 
 def body(unit: Unit, multi: Multi, function: Function) -> Block:
     """Asks for the dispatch value and calls a method."""
-    span = function.span
     block = Block([], Result(Lit(None)))
 
     def bind(into: Block, op: Op) -> Ref:
-        op.span = span
-        var = temporary("result", function)
-        var.op = op
-        into.instrs.append(Let(var, op))
-        return Ref(var)
+        return bound_in(into, op, function)
 
     def called(var: Var) -> Block:
         inner = Block([], Result(Lit(None)))
@@ -316,7 +322,7 @@ def body(unit: Unit, multi: Multi, function: Function) -> Block:
     if any(method.is_vector for method in chosen):
         clauses = [Clause(pattern_of(method), None, called(method.var)) for method in chosen]  # type: ignore[arg-type]
         block.exit = Result(bind(block, Match(key, [*clauses, Clause(Otherwise(), None, otherwise)], False)))
-        return block
+        return block if unit.is_program else behind_test(multi, function, block)
     for method in reversed(chosen):
         outer = Block([], Result(Lit(None)))
         test = bind(outer, CallBuiltin("=", [Ref(key.var), literal(method.key)], fixed=True))
@@ -324,7 +330,26 @@ def body(unit: Unit, multi: Multi, function: Function) -> Block:
         otherwise = outer
     block.instrs += otherwise.instrs
     block.exit = otherwise.exit
+    return block if unit.is_program else behind_test(multi, function, block)
+
+
+def behind_test(multi: Multi, function: Function, known: Block) -> Block:
+    """Asks whether somebody has added a method: then the multimethod chooses."""
+    block, fallback = Block([], Result(Lit(None))), Block([], Result(Lit(None)))
+    multi.fallback = Call(Ref(multi.var), [Ref(param) for param in function.params], True, True)
+    fallback.exit = Result(bound_in(fallback, multi.fallback, function))
+    test = bound_in(block, CallRuntime(EXTENDED, [Ref(multi.var)]), function)
+    block.exit = Result(bound_in(block, If(test, fallback, known), function))
     return block
+
+
+def bound_in(block: Block, op: Op, function: Function) -> Ref:
+    """A variable for the value of an operation of a function, which a block computes next."""
+    op.span = function.span
+    var = temporary("result", function)
+    var.op = op
+    block.instrs.append(Let(var, op))
+    return Ref(var)
 
 
 def pattern_of(method: Method) -> LiteralPattern | SequencePattern:
@@ -353,7 +378,7 @@ def redirect(unit: Unit, known: dict[Var, Multi]) -> None:
                 op = instr.op
                 if type(op) is Call and type(op.head) is Ref:
                     multi = known.get(op.head.var) or reads.get(op.head.var)
-                    if multi is not None and len(op.args) == multi.count:
+                    if multi is not None and len(op.args) == multi.count and op is not multi.fallback:
                         op.head = Ref(multi.function)  # type: ignore[arg-type]
                 elif type(op) is CallBuiltin and reads:
                     for index, value in enumerate(op.args):
@@ -371,13 +396,14 @@ def reads_of(block: Block, known: dict[Var, Multi]) -> dict[Var | None, Multi]:
 def seen(unit: Unit, known: dict[Var, Multi]) -> set[Multi]:
     """The multimethods that anything sees but their definitions, methods and functions."""
     found: set[Multi | None] = set()
+    fallbacks = {multi.fallback for multi in known.values()}
     for form in unit.blocks:
         for block in all_blocks(form):
             reads = reads_of(block, known)
             used = [value for value in exit_operands(block.exit) if type(value) is Ref]
             for instr in block.instrs:
                 op = instr.op
-                is_own = type(op) is CallRuntime and op.path in (ADD, BY_DEFAULT)
+                is_own = (type(op) is CallRuntime and op.path in (ADD, BY_DEFAULT, EXTENDED)) or op in fallbacks
                 used += [value for value in operands(op)[is_own:] if type(value) is Ref]
             found.update(known.get(value.var) or reads.get(value.var) for value in used)
     return {multi for multi in found if multi is not None}

@@ -1,6 +1,6 @@
 """The table of places of a code object: where the reference shows calls, and in what they stand (semac/ir/places.py).
 
-It is a constant of the code, a text of `Place`s: (line, column, shown line or 0, shown column, kind, loop, line of the
+It is a constant of the code, bytes for `Place`s: (line, column, shown line or 0, shown column, kind, loop, line of the
 loop, its column, line and column that are shown while the called function runs, or 0). kind: "tail" for a call that
 hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
 such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
@@ -11,22 +11,34 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType
+    from typing import Any
 
     Place = tuple[int, int, int, int, str, str, int, int, int, int]
 
-PLACES = "sema places"  # what the constant begins with
-KINDS = {"": "", "tail": "t", "calls back": "b", "callback": "c"}
-KIND_OF = {letter: kind for kind, letter in KINDS.items()}
+PLACES = b"\xff@"  # what the constant begins with; no text of UTF-8 has such a byte
+KINDS = ("", "tail", "calls back", "callback")
+KIND, IS_SHOWN, IS_HERE, IN_LOOP, SAME_LOOP, IS_LATER = 3, 4, 8, 16, 32, 64  # what the first number of a place says
+_tables: dict[bytes, dict[tuple[int, int], Place]] = {}
 
 
 def place_of(code: CodeType, line: int, col: int) -> Place | None:
     """What the table of code says of the call at a line and column."""
     for constant in reversed(code.co_consts):
-        if type(constant) is str and constant.startswith(PLACES):
-            entry = constant.find(f"\n{line}:{col}>")
-            return decoded(constant[entry + 1 :].partition("\n")[0]) if entry >= 0 else None
+        if type(constant) is bytes and constant.startswith(PLACES):
+            return table(constant).get((line, col))
     return None
+
+
+def table(constant: bytes) -> dict[tuple[int, int], Place]:
+    """The places that a constant holds, by position."""
+    known = _tables.get(constant)
+    if known is None:
+        if len(_tables) > 256:
+            _tables.clear()
+        known = _tables[constant] = {place[:2]: place for place in decoded(constant)}
+    return known
 
 
 def inlined_in(code: CodeType, line: int, col: int) -> tuple[int, int] | None:
@@ -43,30 +55,82 @@ def inlined_in(code: CodeType, line: int, col: int) -> tuple[int, int] | None:
     return (place[6], place[7]) if (place[6], place[7] - 1) in starts else None
 
 
-def encoded(places: list[Place]) -> str:
-    """The constant of a code object that has places: a line each, `line:col>shown:col`, kind, `@loop:line:col`,
-    `<line:col` of what is shown later."""
-    lines = [PLACES]
-    for line, col, shown, shown_col, kind, loop, loop_line, loop_col, later, later_col in places:
-        around = f"@{loop}:{loop_line}:{loop_col}" if loop or loop_line else ""
-        behind = f"<{later}:{later_col}" if later else ""
-        lines.append(f"{line}:{col}>{shown}:{shown_col}{KINDS[kind]}{around}{behind}")
-    return "\n".join(lines)
+def encoded(places: list[Place]) -> bytes:
+    """The constant of a code object that has places, which are in order.
+
+    Behind what it begins with, the names of loops, then about five bytes for each place: which parts it has, and the
+    numbers of these. Lines count from that of the place, which counts from the one before.
+    """
+    names = sorted({place[5] for place in places})
+    numbers: list[int] = []
+    before = 0
+    around: tuple[str, int, int] = ("", 0, 0)
+    for line, col, shown, shown_col, kind, *loop, later, later_col in places:
+        own_loop: Any = tuple(loop)
+        is_here = (shown, shown_col) == (line, col)
+        parts = KINDS.index(kind) | IS_LATER * bool(later) | (SAME_LOOP if own_loop == around else IN_LOOP)
+        parts |= IS_HERE if is_here else IS_SHOWN * bool(shown)
+        numbers += (parts, signed(line - before), col)
+        if parts & IS_SHOWN:
+            numbers += (signed(shown - line), shown_col)
+        if parts & IN_LOOP:
+            loop_name, loop_line, loop_col = around = own_loop
+            numbers += (names.index(loop_name), signed(loop_line - line if loop_col else loop_line), loop_col)
+        if parts & IS_LATER:
+            numbers += (signed(later - line), later_col)
+        before = line
+    text = "\0".join(names).encode("utf-8", "surrogatepass")
+    return PLACES + _packed([len(text)]) + text + _packed(numbers)
 
 
-def decoded(text: str) -> Place:
-    """The place of a line of the constant."""
-    position_, _, rest = text.partition(">")
-    end = rest.rfind("<")  # names may hold one, too
-    later = rest[end + 1 :].split(":") if end >= 0 else []
-    if len(later) == 2 and all(part.isdecimal() for part in later):
-        rest = rest[:end]
-    else:
-        later = ["0", "0"]
-    shown, _, around = rest.partition("@")
-    kind = shown[-1] if shown[-1] in KIND_OF else ""
-    loop, loop_line, loop_col = around.rsplit(":", 2) if around else ("", "0", "0")
-    line, col = map(int, position_.split(":"))
-    shown_line, shown_col = map(int, shown.removesuffix(kind).split(":"))
-    ends = int(later[0]), int(later[1])
-    return line, col, shown_line, shown_col, KIND_OF[kind], loop, int(loop_line), int(loop_col), *ends
+def decoded(constant: bytes) -> list[Place]:
+    """The places that a constant holds."""
+    size, start = next(_unpacked(constant, len(PLACES)))
+    names = constant[start : start + size].decode("utf-8", "surrogatepass").split("\0")
+    places: list[Place] = []
+    values = (value for value, _ in _unpacked(constant, start + size))
+    line = 0
+    loop: tuple[str, int, int] = ("", 0, 0)
+    for parts in values:
+        line, col = line + unsigned(next(values)), next(values)
+        shown = (line + unsigned(next(values)), next(values)) if parts & IS_SHOWN else (0, 0)
+        if parts & IN_LOOP:
+            loop_name, loop_line, loop_col = names[next(values)], unsigned(next(values)), next(values)
+            loop = (loop_name, line + loop_line if loop_col else loop_line, loop_col)
+        later = (line + unsigned(next(values)), next(values)) if parts & IS_LATER else (0, 0)
+        shown = (line, col) if parts & IS_HERE else shown
+        places.append((line, col, *shown, KINDS[parts & KIND], *loop, *later))
+    return places
+
+
+def signed(number: int) -> int:
+    """A number that may be negative as one that isn't: the lowest bit is the sign."""
+    return number << 1 if number >= 0 else (-number << 1) | 1
+
+
+def unsigned(number: int) -> int:
+    """The number that `signed` was asked for."""
+    return -(number >> 1) if number & 1 else number >> 1
+
+
+def _packed(numbers: list[int]) -> bytes:
+    """Numbers, small ones in a byte: seven bits each, the lowest first."""
+    text = bytearray()
+    for number in numbers:
+        rest = number
+        while rest > 127:
+            text.append(rest & 127 | 128)
+            rest >>= 7
+        text.append(rest)
+    return bytes(text)
+
+
+def _unpacked(text: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """The numbers in a text from an index on, each with the index behind it."""
+    number = shift = 0
+    for index in range(start, len(text)):
+        number |= (text[index] & 127) << shift
+        shift += 7
+        if text[index] < 128:
+            yield number, index + 1
+            number = shift = 0

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+from sema_runtime.packed_code import whole
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +122,8 @@ def _code_of(function: str, namespace: dict[str, Any], caller: CodeType) -> Code
     if function.startswith(LOCAL):
         name = function.removeprefix(LOCAL)
         return caller.replace(co_name=name, co_qualname=f"{caller.co_qualname}.<locals>.{name}")
-    return getattr(namespace.get(function), "__code__", None)
+    code: CodeType | None = getattr(namespace.get(function), "__code__", None)
+    return None if code is None else whole(code, namespace)
 
 
 def _twin(code: CodeType, other: CodeType, instruction: int, line: int, col: int) -> Any:

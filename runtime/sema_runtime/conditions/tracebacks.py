@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from sema_runtime.packed_code import is_stub_of
 from sema_runtime.values.naming import ANONYMOUS, PRIVATE, name_of_code, sema_names
 
 TYPE_CHECKING = False
@@ -64,7 +65,7 @@ def written(calls: list[Call]) -> list[Call]:
     """Calls, outermost first, without those that only call the function which stands for them."""
     kept: list[Call] = []
     for call in calls:
-        if kept and (is_entry(kept[-1], call[0]) or is_form(kept[-1][0], call)):
+        if kept and (is_entry(kept[-1], call[0]) or is_stub_of(kept[-1][0], call[0]) or is_form(kept[-1][0], call)):
             kept.pop()
         kept.append(call)
     return kept

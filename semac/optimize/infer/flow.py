@@ -6,14 +6,14 @@ instructions that follow. Each operand gets the type that holds where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember
 from semac.anf.walk import code_of, operands, params_of
-from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, EXTENDED, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -24,7 +24,7 @@ from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.record_types import called_member, set_attribute
 from semac.optimize.infer.recursive import bounded, unfolded
-from semac.optimize.infer.solver import Solver
+from semac.optimize.infer.solver import LATER, Solver
 from semac.types.lattice import (
     ANY,
     ARRAY,
@@ -36,6 +36,7 @@ from semac.types.lattice import (
     INT,
     KEYWORD,
     MAP,
+    MAX_DEPTH,
     NATURAL,
     NEVER,
     NIL,
@@ -64,10 +65,18 @@ ENTERED = (map_rules, number_rules)
 
 
 def infer(unit: Unit) -> None:
-    """Fills in the types of a unit's variables, operations and operands."""
+    """Fills in the types of variables, operations and operands, where they aren't those of the code already."""
+    if unit.is_typed:
+        unit.is_typed = False
+    else:
+        inferred(unit)
+
+
+def inferred(unit: Unit) -> Flow:
+    """Infers; what is given can go on when the unit changes."""
     flow = Flow(unit)
-    while (code := flow.solver.next()) is not None:
-        flow.visit(code)
+    flow.go_on()
+    return flow
 
 
 ON_ARRAYS = frozenset(
@@ -92,6 +101,19 @@ class Flow:
         self.function: Function | None = None
         self.tells_signs = "signs" not in left_out(unit)
 
+    def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
+        """Visits until no fact grows any more.
+
+        changed: forms and functions whose operations may give more than before. narrowed: functions in which less can
+        be than before; what they have told others stays.
+        """
+        for function in narrowed:
+            self.solver.forget(function)
+        for code in [*changed, *narrowed]:
+            self.solver.enqueue(code)
+        while (code := self.solver.next()) is not None:
+            self.visit(code)
+
     def visit(self, code: Any) -> None:
         self.facts.clear()
         if type(code) is Function:
@@ -103,7 +125,7 @@ class Flow:
             self.solver.returned(code, self.block(code_of(code)))
         else:
             self.function = None
-            self.solver.escape(self.block(code))  # whoever runs the unit may get the value of a form
+            self.solver.escape(self.block(code), LATER)  # whoever runs the unit may get the value of a form
 
     # Blocks
 
@@ -162,7 +184,11 @@ class Flow:
 
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
-        type_ = unfolded(self.solver, bounded(self.solver, op, OPS[type(op)](self, op)))
+        type_ = OPS[type(op)](self, op)
+        if type_.depth > MAX_DEPTH or op in self.solver.folding:
+            type_ = bounded(self.solver, op, type_)
+        if type_.nodes:
+            type_ = unfolded(self.solver, type_)
         if not self.tells_signs:
             type_ = of_any_sign(type_)
         op.type = type_
@@ -186,7 +212,7 @@ class Flow:
         type_ = self.operand(op.value)
         known = op.var.known_function
         if op.var.is_global and not self.solver.closed and (known is None or known.original is None):
-            self.solver.escape(type_)  # others read the globals of a module, but for private copies
+            self.solver.escape(type_, LATER)  # others read the globals of a module, but for private copies
         self.solver.grow(op.var, type_)
         return atom(NIL)
 
@@ -267,6 +293,13 @@ class Flow:
             for arg in op.args:
                 self.operand(arg)
             return ANY
+        if op.path == ADD_OWN:
+            for arg in op.args:
+                self.solver.escape(self.operand(arg), LATER)  # until then nobody calls it from the table
+            return ANY
+        if op.path == EXTENDED:
+            self.operand(op.args[0])
+            return atom(FALSE) if self.solver.reads_early else BOOL_TYPE
         return self.unknown(op)
 
     def level(self, op: anf.CallRuntime) -> Type:

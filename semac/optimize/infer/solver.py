@@ -6,6 +6,11 @@ again when a fact that it has read has grown: so the cost is in proportion to th
 
 What escapes to code that isn't seen (unknown callers, data that any code can read, `eval`) is opened: a function may
 then be called with anything, an array may hold anything.
+
+Where a module has code that runs while it is imported and never later (`infer/importing.py`), facts are kept for two
+times: what holds always, and what holds until the import ends, which is all that this code reads. It and what it may
+call add to both; other functions add to the first alone, as nobody calls them before. A value that others get through
+the module's globals escapes later.
 """
 
 from __future__ import annotations
@@ -14,11 +19,12 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from semac.anf.nodes import Op
+from semac.anf.nodes import CallBuiltin, Op
 from semac.anf.records import Cell, Node, RecordMember, RecordType, Site
 from semac.anf.walk import all_blocks, bound
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit
+from semac.optimize.infer.importing import changes_arrays, mixed_code
 from semac.types.depth import limited
 from semac.types.lattice import (
     ANY,
@@ -32,6 +38,8 @@ from semac.types.lattice import (
 
 Holder = Any  # Var, Function, Cell or Site: has `type` and `readers`
 GROWTHS = 20  # changes of one holder before what it holds is widened level by level
+LATER, IMPORT = 1, 2  # the two times: always, and until the import of a module ends
+BOTH = LATER | IMPORT
 
 
 class Solver:
@@ -49,7 +57,15 @@ class Solver:
         self.folding: set[Op] = set()  # operations that make values of recursive types
         self.nodes: dict[Any, Node] = {}  # by operation and kind of container
         self.made: set[Function] = set()  # functions whose making has been visited
-        self.opening: list[Any] | None = None  # what is left to open, while something is
+        self.opening: list[tuple[Any, int]] | None = None  # what is left to open, and when, while something is
+        self.at_import: set[Any] = unit.at_import
+        self.mixed = mixed_code(unit) if unit.at_import else unit.at_import
+        self.mixed_changes = changes_arrays(self.mixed)
+        self.early: dict[Holder, Type] = {}  # what holders can hold until the import ends
+        self.early_growths: dict[Holder, int] = {}
+        self.early_open: set[Any] = set()  # what is open before the import ends
+        self.reads_early = False  # the code that is visited runs while the module is imported
+        self.times = LATER  # when what it does can happen
         self.start()
 
     def start(self) -> None:
@@ -57,6 +73,8 @@ class Solver:
         for var in unit.globals.values():
             known = var.defined and (self.closed or not var.assigned)
             var.type, var.readers = NEVER if known and not self.shared else ANY, set()
+            if self.at_import and not var.defined:
+                self.early[var] = ANY
         for function in [unit.main, *unit.functions]:
             function.type, function.readers, function.is_open = NEVER, set(), False
             for var in [*function.params, *function.locals]:
@@ -71,11 +89,26 @@ class Solver:
                 for instr in inner.instrs:
                     if instr.var is not None and not instr.var.name:
                         instr.var.type, instr.var.readers = NEVER, None
+                    if type(instr.op) is CallBuiltin:
+                        instr.op.site = None
                     for var in bound(instr.op):
                         if not var.name:
                             var.type, var.readers = NEVER, set()
             self.enqueue(block)
         take_lost()  # that of others
+
+    def forget(self, function: Function) -> None:
+        """Forgets what the variables of a function hold, but for its parameters, and those of functions made in it."""
+        for inner in [other for other in self.unit.functions if is_inside(other, function)]:
+            inner.type, inner.is_open = NEVER, False
+            self.made.discard(inner)
+            for var in [*inner.params, *inner.locals]:
+                var.type = NEVER
+            if inner.rest is not None:
+                inner.rest.type = list_of(NEVER, FLAT)
+        for var in function.locals:
+            if var not in function.params and var is not function.rest:
+                var.type = NEVER
 
     # The worklist
 
@@ -86,11 +119,14 @@ class Solver:
 
     def next(self) -> Any:
         """The next unit of code to visit; None when nothing is left."""
-        self.open_all(take_lost())
+        self.open_all(take_lost(), self.times)
         if not self.work:
             return None
         self.current = code = self.work.popleft()
         self.queued.discard(code)
+        if self.at_import:
+            self.reads_early = code in self.at_import
+            self.times = BOTH if self.reads_early or code in self.mixed else LATER
         return code
 
     def make(self, function: Function) -> None:
@@ -106,82 +142,131 @@ class Solver:
         if holder.readers is None:
             holder.readers = set()
         holder.readers.add(self.current)
-        type_: Type = holder.type
+        type_: Type = self.early.get(holder, NEVER) if self.reads_early else holder.type
         return type_
 
     def grow(self, holder: Holder, type_: Type) -> None:
         """Adds what a holder can hold."""
+        if not self.at_import:
+            old: Type = holder.type
+            new = join(old, type_)
+            if new is not old:
+                holder.type = self.grown(holder, new, self.growths)
+        else:
+            self.grow_by_time(holder, type_)
+        if type_.refs and type(holder) in (Cell, Node):
+            self.escape_from(holder, type_)
+
+    def grow_by_time(self, holder: Holder, type_: Type) -> None:
+        """What the joins of one time lose sight of is opened for that time."""
+        self.open_all(take_lost(), self.times)
+        if self.times & IMPORT:
+            before = self.early.get(holder, NEVER)
+            new = join(before, type_)
+            if new is not before:
+                self.early[holder] = self.grown(holder, new, self.early_growths)
+            self.open_all(take_lost(), BOTH)
         old: Type = holder.type
         new = join(old, type_)
         if new is not old:
-            growths = self.growths[holder] = self.growths.get(holder, 0) + 1
-            if growths > GROWTHS:
-                new = limited(new, max(0, 3 - (growths - GROWTHS)))
-                if growths > 2 * GROWTHS:
-                    new = join(new, ANY)
-            holder.type = new
-            for reader in holder.readers or ():
-                self.enqueue(reader)
-        if type_.refs and type(holder) in (Cell, Node) and holder.is_open:
-            self.escape(type_)
+            holder.type = self.grown(holder, new, self.growths)
+        self.open_all(take_lost(), LATER)
+
+    def grown(self, holder: Holder, type_: Type, counts: dict[Holder, int]) -> Type:
+        """The new type of a holder, whose readers come again."""
+        growths = counts[holder] = counts.get(holder, 0) + 1
+        if growths > GROWTHS:
+            type_ = limited(type_, max(0, 3 - (growths - GROWTHS)))
+            if growths > 2 * GROWTHS:
+                type_ = join(type_, ANY)
+        for reader in holder.readers or ():
+            self.enqueue(reader)
+        return type_
 
     # Escapes
 
-    def escape(self, type_: Type) -> None:
-        """A value of the type reaches code that isn't seen."""
+    def escape(self, type_: Type, times: int = 0) -> None:
+        """A value of the type reaches code that isn't seen: when this code runs, or at other times."""
         if type_.refs:
-            self.open_all(type_.refs)
+            self.open_all(type_.refs, times or self.times)
 
-    def open_all(self, refs: Iterable[Any]) -> None:
+    def escape_from(self, holder: Holder, type_: Type) -> None:
+        """A value is put where it may be that anybody reads."""
+        if holder in self.early_open:
+            self.escape(type_)
+        elif holder.is_open:
+            self.escape(type_, LATER)
+
+    def open_all(self, refs: Iterable[Any], times: int) -> None:
         if self.opening is not None:  # what is opened opens more
-            self.opening += refs
+            self.opening += [(ref, times) for ref in refs]
             return
-        self.opening = list(refs)
+        if not refs:
+            return
+        self.opening = [(ref, times) for ref in refs]
         while self.opening:
-            self.open(self.opening.pop())
+            ref, times = self.opening.pop()
+            if self.mixed_changes and type(ref) is Site:
+                times = BOTH
+            before, self.times = self.times, times
+            if times & IMPORT and ref not in self.early_open:
+                self.early_open.add(ref)
+                self.open(ref, False)
+            self.times = LATER
+            self.open(ref, True)
+            self.times = before
         self.opening = None
 
-    def open(self, ref: Any) -> None:
+    def open(self, ref: Any, is_later: bool) -> None:
         """Anybody may call a function, or change an array."""
         if type(ref) is Function:
-            if not ref.is_open:
-                ref.is_open = True
+            if not (is_later and ref.is_open):
+                ref.is_open = ref.is_open or is_later
                 for param in ref.params:
                     self.grow(param, ANY)
                 if ref.rest is not None:
                     self.grow(ref.rest, list_of(ANY, FLAT))
                 self.enqueue(ref)
-                self.escape(ref.type)
+                self.escape(ref.type if is_later else self.early.get(ref, NEVER))
         elif type(ref) is Site:
-            if not ref.is_open:
-                ref.is_open = True
+            if not (is_later and ref.is_open):
+                ref.is_open = ref.is_open or is_later
                 self.grow(ref, ANY)
         elif type(ref) is Node:
-            self.show(ref)
+            self.show(ref, is_later)
         elif type(ref) is RecordMember:
             if ref.role == "constructor":
                 for cell in ref.record.fields.values():
                     self.grow(cell, ANY)
             elif ref.field in ref.record.fields:
-                self.show(ref.record.fields[ref.field])
+                self.show(ref.record.fields[ref.field], is_later)
         elif type(ref) is RecordType and not self.sealed:
             for cell in ref.fields.values():
-                self.show(cell)
+                self.show(cell, is_later)
 
-    def show(self, cell: Cell) -> None:
+    def show(self, cell: Cell, is_later: bool) -> None:
         """Anybody may read a field of records."""
-        if not cell.is_open:
+        if not is_later:
+            self.early_open.add(cell)
+            self.escape(self.early.get(cell, NEVER))
+        elif not cell.is_open:
             cell.is_open = True
             self.escape(cell.type)
 
     def fill(self, cell: Cell, type_: Type) -> None:
         """A record holds a value of the type in a field."""
-        if cell.is_open:
-            self.escape(type_)
+        self.escape_from(cell, type_)
         self.grow(cell, type_)
 
     def returned(self, function: Function, type_: Type) -> None:
         """A function returns a value of the type."""
-        if function.is_open:
-            self.escape(type_)
+        self.escape_from(function, type_)
         self.grow(function, type_)
+
+
+def is_inside(inner: Function, function: Function) -> bool:
+    """Whether a function is made in another one."""
+    around = inner.parent
+    while around is not None and around is not function:
+        around = around.parent
+    return around is function

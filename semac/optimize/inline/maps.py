@@ -7,7 +7,7 @@ whose entries are still to come is of a class that adds them first, whatever is 
 from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Op, Python
-from semac.ir.intrinsics import KEYWORD_GET, LOOK, NEW_KEY, STORED, WITH_ENTRIES, WITH_ENTRY
+from semac.ir.intrinsics import EXTENDED, KEYWORD_GET, LOOK, NEW_KEY, STORED, WITH_ENTRIES, WITH_ENTRY
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
 from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
 from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field
@@ -106,3 +106,4 @@ def stored(op: CallRuntime, place: Place) -> Op | None:
 
 INLINE_RUNTIME[STORED] = stored
 INLINE_RUNTIME[NEW_KEY] = stored
+INLINE_RUNTIME[EXTENDED] = lambda op, place: Python("extended", op.args)

@@ -8,23 +8,40 @@ has to be proved. The public function stays as it is written for everybody else.
 A function gets one where inference knows more of an argument than a test could tell, and where that saves enough
 guards; so do functions on the way there. Forms below a main guard (`__name__`) aren't run in an import, so they don't
 count.
+
+Forms and copies run while the module is imported. Where the module imports nothing itself and waits for nothing, nobody
+else can set its globals or change its arrays in that time, so these hold what the module's own code has put there
+(`infer/importing.py`; leaving out "importing" leaves that out). Functions that change what the copies read are copied,
+too: called as public ones they would count with anything that others may give them.
 """
 
 from __future__ import annotations
 
-from semac.anf.nodes import Block, Call, Read, Ref
-from semac.anf.walk import all_blocks, instructions, operands
+from typing import Any
+
+from semac.anf.nodes import Assign, Block, Call, CallBuiltin, CallRuntime, If, Read, Ref
+from semac.anf.walk import instructions, operands
+from semac.ir.intrinsics import ADD_OWN, EXTENDED
 from semac.ir.nodes import Function
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fitted
-from semac.optimize.infer.flow import infer
+from semac.optimize.infer.flow import inferred
+from semac.optimize.infer.importing import is_alone, local_functions
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
-from semac.optimize.versions.private import Version, add_copy, is_useful, private_name, remove_copy, take_back
+from semac.optimize.versions.private import (
+    Redirected,
+    Version,
+    add_copy,
+    block_of,
+    calls_by_name,
+    is_useful,
+    private_name,
+    remove_copy,
+)
 from semac.types.lattice import ANY, INT, NEVER, Type, atom, join
 
 MAIN_GUARD = "__name__"
-Calls = list[tuple[Call, Version]]
 
 
 def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) -> set[Function]:
@@ -36,7 +53,8 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     forms = [block for block in unit.blocks if block not in bodies and not is_guarded(block)]
     reached = reachable(set().union(*map(called_in, forms)) & known, calls)
     reached -= reachable(used_as_values(unit) & known, calls)
-    if not reached & hot:
+    alone = "importing" not in left_out(unit) and is_alone(unit)
+    if not reached & hot and not (alone and changes_globals(unit)):
         return set()
     demands = Demands(unit)
     copies = {
@@ -47,14 +65,41 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     for version in copies.values():
         add_copy(unit, version)
         version.private.kinds = []
-    redirected = redirect(forms, copies)
-    infer(unit)
-    kept = wanted(copies, calls, hot, demands)
+    codes: list[Any] = [*forms, *(version.private for version in copies.values())]
+    if alone:
+        local = local_functions([block_of(code) for code in codes])
+        unit.at_import = {*forms, *bodies, *local, *(version.private for version in copies.values())}
+        redirected = redirect([*codes, *local], copies, False)
+    else:
+        redirected = redirect(codes, copies, True)
+    flow = inferred(unit)
+    kept = wanted(copies, calls, hot, demands, alone)
     for function, version in copies.items():
-        if function not in kept:
+        if function in kept:
+            function.has_copy = True
+        else:
             remove_copy(unit, version)
-    take_back([(op, version) for op, version in redirected if version.public not in kept])
+            unit.at_import -= version.copied
+    lost = [call for call in redirected if call.version.public not in kept]
+    for call in lost:
+        call.take_back()
+    if alone:
+        dropped = [function for function in kept if drop_test(copies[function].private)]
+        unit.is_typed = not lost and not dropped
+    else:
+        flow.go_on({call.code for call in lost})
+        unit.is_typed = True
     return kept
+
+
+def drop_test(function: Function) -> bool:
+    """Takes out the question whether somebody has extended a multimethod: while the module is imported nobody has."""
+    first, *others = function.code.instrs or [None]
+    asks = first is not None and type(first.op) is CallRuntime and first.op.path == EXTENDED
+    if not asks or type(others[0].op) is not If:
+        return False
+    function.code = others[0].op.otherwise
+    return True
 
 
 def is_guarded(form: Block) -> bool:
@@ -65,33 +110,38 @@ def is_guarded(form: Block) -> bool:
 
 
 def used_as_values(unit: Unit) -> set[Function]:
-    """The functions that are handed to others: these call the public ones."""
+    """The functions that are handed to others: these call the public ones. From the table of a multimethod that
+    nothing sees they are called by others alone."""
     return {
         function
         for form in unit.blocks
         for instr in instructions(form)
+        if not (type(instr.op) is CallRuntime and instr.op.path == ADD_OWN)
         for value in operands(instr.op)
         if type(value) is Ref and not (type(instr.op) is Call and value is instr.op.head)
         if (function := value.var.known_function) is not None
     }
 
 
-def redirect(forms: list[Block], copies: dict[Function, Version]) -> Calls:
-    """Leads the calls in forms, and in the copies, to copies."""
-    redirected: Calls = []
-    for code in [*forms, *(version.private.code for version in copies.values())]:
-        for block in all_blocks(code):
-            for instr in block.instrs:
-                op = instr.op
-                if type(op) is Call and type(op.head) is Ref and op.head.var.known_function in copies:
-                    version = copies[op.head.var.known_function]
-                    op.head = Ref(version.var)
-                    redirected.append((op, version))
+def redirect(codes: list[Any], copies: dict[Function, Version], into_functions: bool) -> list[Redirected]:
+    """Leads the calls in forms and functions to copies."""
+    redirected = [
+        Redirected(op, copies[var.known_function], own)
+        for code in codes
+        for op, var, own in calls_by_name(code, into_functions)
+        if var.known_function in copies
+    ]
+    for call in redirected:
+        call.op.head = Ref(call.version.var)
     return redirected
 
 
 def wanted(
-    copies: dict[Function, Version], calls: dict[Function, set[Function]], hot: set[Function], demands: Demands
+    copies: dict[Function, Version],
+    calls: dict[Function, set[Function]],
+    hot: set[Function],
+    demands: Demands,
+    at_import: bool,
 ) -> set[Function]:
     """The functions whose copies are worth their size, and those through which these are called."""
     kept = {
@@ -99,6 +149,8 @@ def wanted(
         for function, version in copies.items()
         if function in hot and knows_more(version, demands) and is_useful(version)
     }
+    if kept and at_import:
+        kept |= {function for function in copies if changes_state(function)}
     while True:
         more = {function for function in copies.keys() - kept if calls[function] & kept}
         if not more:
@@ -108,10 +160,32 @@ def wanted(
 
 def knows_more(version: Version, demands: Demands) -> bool:
     """Whether inference knows more of an argument than a test at the entry would."""
+    return (
+        any(
+            of_any_sign(copied.type) not in (ANY, NEVER, of_any_sign(fitted(ANY, demands.kind(param))))
+            for param, copied in zip(version.public.params, version.private.params, strict=True)
+        )
+        or is_rest_known(version.private)
+        or knows_more_of_globals(version)
+    )
+
+
+def knows_more_of_globals(version: Version) -> bool:
+    pairs = zip(instructions(version.private.code), instructions(version.public.code), strict=True)
+    return any(type(copied.op) is Read and copied.op.type is not original.op.type for copied, original in pairs)
+
+
+def changes_state(function: Function) -> bool:
+    """Whether a function sets globals or changes mutable arrays."""
     return any(
-        of_any_sign(copied.type) not in (ANY, NEVER, of_any_sign(fitted(ANY, demands.kind(param))))
-        for param, copied in zip(version.public.params, version.private.params, strict=True)
-    ) or is_rest_known(version.private)
+        (type(instr.op) is Assign and instr.op.var.is_global)
+        or (type(instr.op) is CallBuiltin and instr.op.name in ("mutable-array/set!", "mutable-array/push!"))
+        for instr in instructions(function.code)
+    )
+
+
+def changes_globals(unit: Unit) -> bool:
+    return any(var.assigned for var in unit.globals.values())
 
 
 def is_rest_known(function: Function) -> bool:

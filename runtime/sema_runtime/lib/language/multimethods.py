@@ -18,14 +18,17 @@ class MultiMethod:
     """A function that chooses its method by the value of dispatch for the arguments.
 
     Calls with one and two arguments are written out: Python passes these without a tuple and a frame of C.
+
+    was_extended: whether it may have methods that the compiler doesn't know. (The C of native code counts slots.)
     """
 
-    __slots__ = ("__sema_name__", "dispatch", "methods")
+    __slots__ = ("__sema_name__", "dispatch", "methods", "was_extended")
     type_name = "multimethod"
 
     def __init__(self, name: str, dispatch: Callable[..., Any]) -> None:
         self.__sema_name__ = name
         self.dispatch = _callable(dispatch)
+        self.was_extended = False
         self.methods: dict[Any, Callable[..., Any]] = {}  # by stored dispatch value
 
     def __call__(self, first: Any = MISSING, second: Any = MISSING, /, *rest: Any) -> Any:
@@ -76,11 +79,21 @@ def add_method(multimethod: Any, value: Any, method: Any) -> None:
     if type(multimethod) is not MultiMethod:
         raise SemaError("defmethod: first argument is not a multimethod")
     multimethod.methods[stored(value)] = _callable(method)
+    multimethod.was_extended = True
 
 
-# for the compiler, which calls methods that it knows without asking the multimethod
+def add_own_method(multimethod: MultiMethod, value: Any, method: Any) -> None:
+    """`add_method` of a method that the compiler calls without asking the multimethod, until it is extended."""
+    multimethod.methods[stored(value)] = method
+
+
+def is_extended(multimethod: MultiMethod) -> bool:
+    return multimethod.was_extended
+
+
+# the same for the compiler, which knows of them that nobody else sees the multimethod: in all of a program, in a module
 known_multimethod = MultiMethod
-add_known_method = add_method
+add_known_method = add_seen_method = add_own_method
 
 
 def _callable(value: Any) -> Callable[..., Any]:

@@ -1,0 +1,1 @@
+"""Statements that compute with floats, in plain C."""
