@@ -399,39 +399,6 @@ NAMES.update({Map: "map", HashMap: "hashmap"})
 Mapping.register(Map)  # isinstance, and `match` with {"name": name}
 _new: Any = Map.__new__
 
-# What compiled code calls, where it knows that a value is a map and that its keys are stored as they are
-
-
-def with_entry(old: M, key: Any, value: Any) -> M:
-    """`(assoc old key value)`."""
-    d = old.d
-    if len(d) > SMALL:
-        return changed(old, key, value)
-    new: M = _new(type(old))
-    new._order = new._face = None
-    new.d = d = d.copy()
-    d[key] = value
-    return new
-
-
-def with_entries(
-    old: M, key: Any, value: Any, key_2: Any, value_2: Any, key_3: Any = MISSING, value_3: Any = None
-) -> M:
-    """`(assoc old key value ...)` of two or three entries."""
-    d = old.d
-    if len(d) > SMALL:
-        new = changed(changed(old, key, value), key_2, value_2)
-        return new if key_3 is MISSING else changed(new, key_3, value_3)
-    new = _new(type(old))
-    new._order = new._face = None
-    new.d = d = d.copy()
-    d[key] = value
-    d[key_2] = value_2
-    if key_3 is not MISSING:
-        d[key_3] = value_3
-    return new
-
-
 # Dicts that change their owner
 
 

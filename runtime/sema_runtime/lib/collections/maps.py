@@ -154,6 +154,36 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
     return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
 
 
+def with_entry(old: Map, key: Any, value: Any) -> Map:
+    """`(assoc old key value)`, where the compiler knows that old is a map and that the key is stored as it is."""
+    d = old.d
+    if len(d) > SMALL:
+        return changed(old, key, value)
+    new: Map = _new(type(old))
+    new._order = new._face = None
+    new.d = d = d.copy()
+    d[key] = value
+    return new
+
+
+def with_entries(
+    old: Map, key: Any, value: Any, key_2: Any, value_2: Any, key_3: Any = MISSING, value_3: Any = None
+) -> Map:
+    """The same of two or three entries."""
+    d = old.d
+    if len(d) > SMALL:
+        new: Map = changed(changed(old, key, value), key_2, value_2)
+        return new if key_3 is MISSING else changed(new, key_3, value_3)
+    new = _new(type(old))
+    new._order = new._face = None
+    new.d = d = d.copy()
+    d[key] = value
+    d[key_2] = value_2
+    if key_3 is not MISSING:
+        d[key_3] = value_3
+    return new
+
+
 @builtin("dissoc", type="keep map a b|hashmap c d, any, any... -> map a b|hashmap c d", pure=True)
 def dissoc(collection: Any, key: Any, *more: Any) -> Map:
     """Removes keys from a map: returns a map without their entries. The map itself stays as it is.
