@@ -60,9 +60,12 @@ Fields = dict[Any, Field]  # by keyword
 
 def split_maps(unit: Unit) -> None:
     """Splits the maps of a unit that nobody sees."""
-    if unit.is_text or unit.is_input or is_traced() or stops(unit):
+    if unit.is_text or unit.is_input or is_traced():
         return
-    for code in all_code(unit):
+    makers = [code for code in all_code(unit) if makes_maps(code)]
+    if not makers or stops(unit):
+        return
+    for code in makers:
         for _ in range(ROUNDS):
             carriers = Carriers(code)
             if not carriers.find():
@@ -72,6 +75,10 @@ def split_maps(unit: Unit) -> None:
 
 
 ROUNDS = 3  # maps in fields are split after the maps around them
+
+
+def makes_maps(code: Code) -> bool:
+    return any(type(instr.op) is MakeMap for block in code.blocks for instr in block.instrs)
 
 
 def stops(unit: Unit) -> bool:
