@@ -87,7 +87,7 @@ def drop_moved(unit: Unit, moved: set[Var]) -> None:
     lost = moved.difference(uses_of(unit))
     unit.sites.lost |= lost
     for form in unit.blocks:
-        ends = {instr.op.value.var for instr in form.instrs if defines(instr, lost)}  # type: ignore[attr-defined]
+        ends = {instr.op.value.var for instr in form.instrs if defines(instr, lost)}
         if ends:
             form.instrs = [instr for instr in form.instrs if instr.var not in ends and not defines(instr, lost)]
     gone = {var.function for var in lost}
