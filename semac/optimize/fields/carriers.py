@@ -253,7 +253,7 @@ class Carriers:
         if type(instr.op) in JOINS:
             return not escapes
         if len(escapes) == len(uses) + (var in self.captured):
-            return not uses  # it is only seen as a map
+            return not escapes  # it is only seen as a map, or by nobody
         here = escapes[0].block if len(escapes) == 1 else None
         if escapes and (here is None or self.around[here] is not self.around[block] or var in self.captured):
             self.kept.add(var)
