@@ -59,8 +59,8 @@ def encoded(places: list[Place], start: int) -> bytes:
     """The constant of a code object that has places, which are in order.
 
     Behind what it begins with, the names of loops, then about five bytes for each place: which parts it has, and the
-    numbers of these. Lines count from that of the place, which counts from the one before, or from the first of the code:
-    equal functions have the same constant.
+    numbers of these. Lines count from that of the place, which counts from the one before, the first from `start`, that
+    of the code: equal functions have the same constant.
     """
     names = sorted({place[5] for place in places})
     numbers: list[int] = []
