@@ -266,6 +266,8 @@ OF_MAPS: dict[str, Intrinsic] = {
         "sema_map_take(T_HashMap, {})", ("dict",), "sema_map_of(T_HashMap, {})", "HashMap"
     ),
     VALUES + "maps.stored": simple("sema_stored({0}, {f})"),
+    MAPS + "with_entry": simple("sema_assoc({0}, {1}, {2}, {f})"),
+    MAPS + "with_entries": of_array("sema_assoc_all({0}, {items}, {count}, {f})", 1),
     VALUES + "map_keys.assoc_key": simple("sema_stored({0}, {f})"),
     VALUES + "matching.map_entries": simple("sema_map_entries({0}, {f})"),
     VALUES + "lookup.keyword_get": simple("sema_keyword_get({0}, {1}, {f})"),

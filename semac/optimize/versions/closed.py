@@ -17,21 +17,31 @@ too: called as public ones they would count with anything that others may give t
 
 from __future__ import annotations
 
+from typing import Any
+
 from semac.anf.nodes import Assign, Block, Call, CallBuiltin, CallRuntime, If, Read, Ref
-from semac.anf.walk import all_blocks, code_of, instructions, operands
+from semac.anf.walk import instructions, operands
 from semac.ir.intrinsics import ADD_OWN, EXTENDED
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fitted
-from semac.optimize.infer.flow import infer
+from semac.optimize.infer.flow import inferred
 from semac.optimize.infer.importing import is_alone, local_functions
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
-from semac.optimize.versions.private import Version, add_copy, is_useful, private_name, remove_copy, take_back
+from semac.optimize.versions.private import (
+    Redirected,
+    Version,
+    add_copy,
+    block_of,
+    calls_by_name,
+    is_useful,
+    private_name,
+    remove_copy,
+)
 from semac.types.lattice import ANY, INT, NEVER, Type, atom, join
 
 MAIN_GUARD = "__name__"
-Calls = list[tuple[Call, Version]]
 
 
 def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) -> set[Function]:
@@ -55,14 +65,14 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     for version in copies.values():
         add_copy(unit, version)
         version.private.kinds = []
-    codes = [*forms, *(code_of(version.private) for version in copies.values())]
+    codes: list[Any] = [*forms, *(version.private for version in copies.values())]
     if alone:
-        local = local_functions(codes)
+        local = local_functions([block_of(code) for code in codes])
         unit.at_import = {*forms, *bodies, *local, *(version.private for version in copies.values())}
-        redirected = redirect([*codes, *map(code_of, local)], copies, False)
+        redirected = redirect([*codes, *local], copies, False)
     else:
         redirected = redirect(codes, copies, True)
-    infer(unit)
+    flow = inferred(unit)
     kept = wanted(copies, calls, hot, demands, alone)
     for function, version in copies.items():
         if function in kept:
@@ -70,17 +80,26 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
         else:
             remove_copy(unit, version)
             unit.at_import -= version.copied
-    take_back([(op, version) for op, version in redirected if version.public not in kept])
-    for function in kept if alone else ():
-        drop_test(copies[function].private)
+    lost = [call for call in redirected if call.version.public not in kept]
+    for call in lost:
+        call.take_back()
+    if alone:
+        dropped = [function for function in kept if drop_test(copies[function].private)]
+        unit.is_typed = not lost and not dropped
+    else:
+        flow.go_on({call.code for call in lost})
+        unit.is_typed = True
     return kept
 
 
-def drop_test(function: Function) -> None:
+def drop_test(function: Function) -> bool:
     """Takes out the question whether somebody has extended a multimethod: while the module is imported nobody has."""
     first, *others = function.code.instrs or [None]
-    if first is not None and type(first.op) is CallRuntime and first.op.path == EXTENDED and type(others[0].op) is If:
-        function.code = others[0].op.otherwise
+    asks = first is not None and type(first.op) is CallRuntime and first.op.path == EXTENDED
+    if not asks or type(others[0].op) is not If:
+        return False
+    function.code = others[0].op.otherwise
+    return True
 
 
 def is_guarded(form: Block) -> bool:
@@ -104,17 +123,16 @@ def used_as_values(unit: Unit) -> set[Function]:
     }
 
 
-def redirect(codes: list[Block], copies: dict[Function, Version], into_functions: bool) -> Calls:
-    """Leads the calls in code to copies."""
-    redirected: Calls = []
-    for code in codes:
-        for block in all_blocks(code, into_functions):
-            for instr in block.instrs:
-                op = instr.op
-                if type(op) is Call and type(op.head) is Ref and op.head.var.known_function in copies:
-                    version = copies[op.head.var.known_function]
-                    op.head = Ref(version.var)
-                    redirected.append((op, version))
+def redirect(codes: list[Any], copies: dict[Function, Version], into_functions: bool) -> list[Redirected]:
+    """Leads the calls in forms and functions to copies."""
+    redirected = [
+        Redirected(op, copies[var.known_function], own)
+        for code in codes
+        for op, var, own in calls_by_name(code, into_functions)
+        if var.known_function in copies
+    ]
+    for call in redirected:
+        call.op.head = Ref(call.version.var)
     return redirected
 
 
