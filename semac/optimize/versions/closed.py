@@ -27,6 +27,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.flow import inferred
 from semac.optimize.infer.importing import is_alone, local_functions
+from semac.optimize.infer.signs import of_any_sign
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
 from semac.optimize.versions.private import (
@@ -39,7 +40,7 @@ from semac.optimize.versions.private import (
     private_name,
     remove_copy,
 )
-from semac.types.lattice import ANY, INT, NEVER, Type, atom, join
+from semac.types.lattice import ANY, NEVER
 
 MAIN_GUARD = "__name__"
 
@@ -83,10 +84,8 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     lost = [call for call in redirected if call.version.public not in kept]
     for call in lost:
         call.take_back()
-    if alone:
-        dropped = [function for function in kept if drop_test(copies[function].private)]
-        unit.is_typed = not lost and not dropped
-    else:
+    dropped = [function for function in kept if alone and drop_test(copies[function].private)]
+    if not dropped:  # else less can be than before
         flow.go_on({call.code for call in lost})
         unit.is_typed = True
     return kept
@@ -190,7 +189,3 @@ def changes_globals(unit: Unit) -> bool:
 
 def is_rest_known(function: Function) -> bool:
     return function.rest is not None and function.rest.type.item not in (ANY, NEVER)
-
-
-def of_any_sign(type_: Type) -> Type:
-    return join(type_, atom(INT)) if type_.tags & INT else type_
