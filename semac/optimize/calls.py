@@ -84,7 +84,8 @@ def inline_calls(unit: Unit) -> None:
 
 def drop_moved(unit: Unit, moved: set[Var]) -> None:
     """Takes out the functions of a program that nobody calls any more."""
-    lost = moved.difference(uses_of(unit))
+    named = {var for var in moved if var.function is not None and var.function.name == var.name}
+    lost = named.difference(uses_of(unit))  # traces know them by the names of their variables
     unit.sites.lost |= lost
     for form in unit.blocks:
         ends = {instr.op.value.var for instr in form.instrs if defines(instr, lost)}
