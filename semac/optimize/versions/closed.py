@@ -24,11 +24,12 @@ from semac.ir.nodes import Function
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.flow import infer
-from semac.optimize.infer.importing import is_alone, local_functions
+from semac.optimize.infer.importing import code_at_import, is_alone
+from semac.optimize.versions.apart import keep_apart
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
 from semac.optimize.versions.private import Version, add_copy, is_useful, private_name, remove_copy, take_back
-from semac.types.lattice import ANY, INT, NEVER, Type, atom, join
+from semac.types.lattice import ANY, DICT, INT, NEVER, Type, atom, join
 
 MAIN_GUARD = "__name__"
 Calls = list[tuple[Call, Version]]
@@ -55,13 +56,9 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     for version in copies.values():
         add_copy(unit, version)
         version.private.kinds = []
-    codes = [*forms, *(code_of(version.private) for version in copies.values())]
+    redirected = redirect([*forms, *(code_of(version.private) for version in copies.values())], copies)
     if alone:
-        local = local_functions(codes)
-        unit.at_import = {*forms, *bodies, *local, *(version.private for version in copies.values())}
-        redirected = redirect([*codes, *map(code_of, local)], copies, False)
-    else:
-        redirected = redirect(codes, copies, True)
+        unit.at_import = code_at_import(forms, [version.private for version in copies.values()]) | bodies
     infer(unit)
     kept = wanted(copies, calls, hot, demands, alone)
     for function, version in copies.items():
@@ -69,10 +66,14 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
             function.has_copy = True
         else:
             remove_copy(unit, version)
-            unit.at_import -= version.copied
     take_back([(op, version) for op, version in redirected if version.public not in kept])
-    for function in kept if alone else ():
-        drop_test(copies[function].private)
+    if alone:
+        unit.at_import = code_at_import(forms, [copies[function].private for function in kept]) | bodies
+        for function in kept:
+            if copies[function].private in unit.at_import:
+                drop_test(copies[function].private)
+        if "apart" not in left_out(unit):
+            keep_apart(unit)
     return kept
 
 
@@ -104,11 +105,11 @@ def used_as_values(unit: Unit) -> set[Function]:
     }
 
 
-def redirect(codes: list[Block], copies: dict[Function, Version], into_functions: bool) -> Calls:
+def redirect(codes: list[Block], copies: dict[Function, Version]) -> Calls:
     """Leads the calls in code to copies."""
     redirected: Calls = []
     for code in codes:
-        for block in all_blocks(code, into_functions):
+        for block in all_blocks(code):
             for instr in block.instrs:
                 op = instr.op
                 if type(op) is Call and type(op.head) is Ref and op.head.var.known_function in copies:
@@ -129,7 +130,8 @@ def wanted(
     kept = {
         function
         for function, version in copies.items()
-        if function in hot and knows_more(version, demands) and is_useful(version)
+        if function in hot
+        and (is_worth(version, demands) if at_import else knows_more(version, demands) and is_useful(version))
     }
     if kept and at_import:
         kept |= {function for function in copies if changes_state(function)}
@@ -138,6 +140,16 @@ def wanted(
         if not more:
             return kept
         kept |= more
+
+
+def is_worth(version: Version, demands: Demands) -> bool:
+    """Whether a copy that runs at import is worth its size: it may take and give maps as bare dicts, too."""
+    knows_any = any(param.type not in (ANY, NEVER) for param in version.private.params)
+    return (
+        knows_more(version, demands)
+        or version.private.type.only(DICT)
+        or (knows_any and not is_useful(version))  # a test at the entry wouldn't pay
+    )
 
 
 def knows_more(version: Version, demands: Demands) -> bool:
