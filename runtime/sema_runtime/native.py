@@ -13,10 +13,11 @@ import _imp
 import os
 import sys
 from _frozen_importlib import ModuleSpec
+from itertools import chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import CodeType, FrameType
     from typing import Any
 
@@ -44,7 +45,7 @@ KNOWN = (  # what the C of extensions knows of the runtime (semac/native/c/more.
 
 _shared: Any = None  # what all extensions share
 _linked: set[str] = set()  # the names of the extensions in use
-_calls: Callable[[FrameType], list[Call]] | None = None
+_calls: Callable[[FrameType], Sequence[Call]] | None = None
 
 
 def wanted() -> bool:
@@ -196,8 +197,13 @@ def callers_of(frame: FrameType) -> Iterator[Call]:
     callers of its own: they are those of the native function, while it runs."""
     if frame.f_back is not None or _calls is None:
         return calls_around(frame)
-    around = calls_around(sys._getframe(0))
-    for call in around:
-        if call[0] is frame.f_code:
-            break
-    return around
+    code = frame.f_code
+    entered: FrameType | None = sys._getframe(1)  # this function's own would be part of what refers to it: a cycle
+    while entered is not None:
+        if calls := _calls(entered):
+            for at, call in enumerate(calls):
+                if call[0] is code:
+                    entry = entered.f_code, entered.f_globals, entered.f_lasti, None
+                    return chain(calls[at + 1 :], (entry,), calls_around(entered))
+        entered = entered.f_back
+    return iter(())

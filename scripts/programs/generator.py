@@ -28,13 +28,14 @@ class Profile(NamedTuple):
     """What programs may contain. wild: forms of which the reference has another opinion, or none.
 
     odd: how often an expression is of another kind than wanted. small: a few short forms, which compile quickly.
-    mixed: functions that combine several features each.
+    mixed: functions that combine several features each. states: functions whose loops hold maps of known fields.
     """
 
     wild: bool = True
     odd: float | None = None
     small: bool = False
     mixed: bool = False
+    states: bool = False
 
 
 @cache
@@ -69,6 +70,8 @@ class Generator:
         self.features = {name for name in ("note", "total") if self.random.random() < 0.6}
         if profile.wild:
             self.features.add("wild")
+        if profile.states:
+            self.features.add("states")
         if profile.mixed:
             self.features.add("mixed")
             self.features.update({"mixedwild"} if profile.wild else ())

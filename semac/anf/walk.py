@@ -68,15 +68,15 @@ def map_exit(exit_: Exit, change: Callable[[Expr], Expr]) -> None:
 def blocks(op: Op) -> list[Block]:
     """The blocks of an operation in the order in which they run."""
     kind = type(op)
+    if kind not in HOLDERS:
+        fields = op.blocks
+        return [getattr(op, field) for field in fields] if fields else NO_BLOCKS
     if kind is Match:
         inner: list[Block] = []
         for clause in op.clauses:  # type: ignore[attr-defined]
             inner += [clause.body] if clause.guard is None else [clause.guard, clause.body]
         return inner
-    if kind is Comprehension:
-        return [*(stage.block for stage in op.stages), op.body]  # type: ignore[attr-defined]
-    fields = op.blocks
-    return [getattr(op, field) for field in fields] if fields else NO_BLOCKS
+    return [*(stage.block for stage in op.stages), op.body]  # type: ignore[attr-defined]
 
 
 def bound(op: Op) -> list[Var]:

@@ -376,7 +376,12 @@ def keeps_all(op: Comprehension) -> bool:
 
 
 def extend(c: Context, made: str, items: ast.expr) -> None:
-    """`items += part`."""
+    """`items += part`; `items.extend(part)` of what may be a list of the language, whose `+` makes a new list."""
+    if not isinstance(items, ast.List | ast.ListComp) and not (
+        isinstance(items, ast.Attribute) and items.attr == "flat"
+    ):
+        c.append(ast.Expr(call(attribute(name(made, c.current), "extend", c.current), [items], c.current), **c.current))
+        return
     c.append(ast.AugAssign(ast.Name(made, ast.Store(), **c.current), ast.Add(), items, **c.current))
 
 

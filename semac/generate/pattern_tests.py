@@ -29,7 +29,7 @@ from semac.generate.destructuring import MATCHING, is_bare, malformed
 from semac.generate.pyast import assign, attribute, builtin, call, compare, const, name, subscript, tuple_of, walrus
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
-from semac.types.lattice import ARRAY, INT, LIST, OTHER
+from semac.types.lattice import ARRAY, INT, LIST, MAP, OTHER, VECTOR
 
 IDENTICAL = (Keyword, Symbol, Char, bool, type(None))  # kinds of literals that are the value itself
 UNLIKE_VECTORS = LIST | ARRAY | OTHER  # kinds of values that patterns of sequences take besides vectors
@@ -136,12 +136,23 @@ class Subject:
         general = c.runtime(MATCHING + "sequence_items", loc)
         if c.module.unit.is_text:
             return call(general, [subject], loc)
-        fetched = unless_kind(self.name, "tuple", subject, general, loc)
-        if self.patterns(MapPattern):
-            kind = call(builtin("type", loc), [subject], loc)
-            is_map = compare(kind, ast.Is(), c.runtime(MAPS + "Map", loc), loc)
-            fetched.orelse = ast.IfExp(is_map, const(None, loc), fetched.orelse, **loc)
+        kinds = self.op.subject.type.tags
+        fetched: ast.expr = call(general, [subject], loc)
+        if self.patterns(MapPattern) and kinds & MAP:
+            fetched = self.where_kind(MAPS + "Map", const(None, loc), fetched)
+        if kinds & LIST:
+            items = ast.BoolOp(ast.Or(), [attribute(subject, "flat", loc), attribute(subject, "items", loc)], **loc)
+            fetched = items if not kinds & ~LIST else self.where_kind(LIST_CLASS, items, fetched)
+        if kinds & VECTOR:
+            fetched = subject if not kinds & ~VECTOR else self.where_kind("tuple", subject, fetched)
         return fetched
+
+    def where_kind(self, kind: str, direct: ast.expr, otherwise: ast.expr) -> ast.expr:
+        """`direct if type(subject) is kind else otherwise`."""
+        c, loc = self.c, self.c.current
+        wanted = c.runtime(kind, loc) if ":" in kind else builtin(kind, loc)
+        test = compare(call(builtin("type", loc), [name(self.name, loc)], loc), ast.Is(), wanted, loc)
+        return ast.IfExp(test, direct, otherwise, **loc)
 
     def fetched_entries(self, loc: Any) -> ast.expr:
         """The entries of the subject where it is a map, else None."""
@@ -265,8 +276,13 @@ class Subject:
         if pattern.kinds and not pattern.kinds & UNLIKE_VECTORS and not c.module.unit.is_text:
             kind = call(builtin("type", loc), [walrus(items, value, loc)], loc)
             return compare(kind, ast.Is(), builtin("tuple", loc), loc)
-        sequence = call(c.runtime(MATCHING + "sequence_items", loc), [value], loc)
-        return compare(walrus(items, sequence, loc), ast.IsNot(), const(None, loc), loc)
+        general = c.runtime(MATCHING + "sequence_items", loc)
+        if c.module.unit.is_text or (pattern.kinds and not pattern.kinds & VECTOR):
+            return compare(walrus(items, call(general, [value], loc), loc), ast.IsNot(), const(None, loc), loc)
+        kind = call(builtin("type", loc), [walrus(items, value, loc)], loc)
+        is_vector = compare(kind, ast.Is(), builtin("tuple", loc), loc)
+        sequence = walrus(items, call(general, [name(items, loc)], loc), loc)
+        return ast.BoolOp(ast.Or(), [is_vector, compare(sequence, ast.IsNot(), const(None, loc), loc)], **loc)
 
     def map(self, fit: Fit, pattern: MapPattern, path: Path, value: Callable[[], ast.expr]) -> None:
         c, loc = self.c, self.c.current

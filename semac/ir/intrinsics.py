@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"  # what `(:key map)` calls
-
+BREAKPOINT = "builtins:breakpoint"
 TAIL_OF = "sema_runtime.values.lists:tail_of"  # the list of the items of a sequence from an index on
 STORED = "sema_runtime.values.maps:stored"  # a key as a dict has it
+WITH_ENTRY = "sema_runtime.lib.collections.maps:with_entry"  # `assoc` of a key stored as it is
+WITH_ENTRIES = "sema_runtime.lib.collections.maps:with_entries"  # the same of two or three keys
 NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # the same of a key that is added; raises for a mutable one
 
 # What builtins that update maps are made of (optimize/loops/updates.py): the map that is updated at a key, checked as

@@ -38,4 +38,4 @@ class Sites:
 
 def name_of(function: Var) -> str:
     """The Python name of a function; that of a local one, which the code around it stands for, is marked."""
-    return function.py if function.is_global else LOCAL + mangle(function.name)
+    return function.py if function.is_global else LOCAL + (mangle(function.name) if function.name else "<lambda>")

@@ -30,6 +30,7 @@ CONSTANT.append(constant_value)
 PARTS = ("core", "numbers", "data", "more", "lists", "maps", "text", "math", "folds")
 HEADERS = [Path(__file__).with_name("c") / f"{name}.h" for name in PARTS]
 MOST_ROUNDS = 60
+UNSET = {"f": "sema_unset()", "b": "2"}  # what says in a traceback that a variable has no value
 
 
 Known = tuple[str, int, int]  # what a function of the top level is known by: name, line, column
@@ -309,8 +310,8 @@ def trace_text(f: FunctionCode, shown: list[Any]) -> str:
         make = {
             "i": "sema_shown_int({})",
             "d": "sema_shown({})",
-            "f": "PyFloat_FromDouble({})",
-            "b": "Py_NewRef(TRUTH({}))",
+            "f": "sema_shown_float({})",
+            "b": "sema_shown_truth({})",
         }
         values.append(make.get(rep, "(PyObject *){}").format(variable.c))
         if rep in make:
@@ -348,7 +349,7 @@ def declarations(f: FunctionCode) -> list[str]:
             lines.append(parameter(f, variable, params.index(variable.name)))
         else:
             rep = variable.rep or "o"
-            lines.append(f"{C_TYPES[rep]}{variable.c} = {NOTHING[rep]};")
+            lines.append(f"{C_TYPES[rep]}{variable.c} = {UNSET.get(rep, NOTHING[rep])};")
     return lines
 
 

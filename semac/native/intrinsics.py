@@ -254,6 +254,7 @@ OF_LISTS: dict[str, Intrinsic] = {
         simple("sema_range_list({0}, {1}, 2, {f})", kind="List", takes="dd"),
     ),
     PREDICATES + "is_null": simple("sema_is_null({0}, {f})"),
+    PREDICATES + "is_pair": simple("sema_is_pair({0}, {f})", "b"),
     VALUES + "matching.sequence_items": simple("sema_sequence_items({0}, {f})"),
     VALUES + "matching.destructure": simple("sema_destructure({0}, {1}, 0, {f})"),
     VALUES + "matching.destructure_rest": simple("sema_destructure({0}, {1}, 1, {f})"),
@@ -265,6 +266,8 @@ OF_MAPS: dict[str, Intrinsic] = {
         "sema_map_take(T_HashMap, {})", ("dict",), "sema_map_of(T_HashMap, {})", "HashMap"
     ),
     VALUES + "maps.stored": simple("sema_stored({0}, {f})"),
+    MAPS + "with_entry": simple("sema_assoc({0}, {1}, {2}, {f})"),
+    MAPS + "with_entries": of_array("sema_assoc_all({0}, {items}, {count}, {f})", 1),
     VALUES + "map_keys.assoc_key": simple("sema_stored({0}, {f})"),
     VALUES + "matching.map_entries": simple("sema_map_entries({0}, {f})"),
     VALUES + "lookup.keyword_get": simple("sema_keyword_get({0}, {1}, {f})"),
@@ -308,6 +311,26 @@ OF_TEXTS: dict[str, Intrinsic] = {
     TEXT + "chars.is_char_whitespace": simple("sema_char_is_space({0}, {f})", "b"),
     TEXT + "chars.char_to_string": simple("sema_char_string({0}, {f})", kind="str"),
     TEXT + "chars.char_to_integer": simple("sema_char_code({0}, {f})", "i"),
+    **{
+        TEXT + f"chars.is_char_{name}": simple(f"sema_char_{c}({{0}}, {{1}}, {{f}})", "b")
+        for name, c in (
+            ("lt", "lt"),
+            ("gt", "gt"),
+            ("lt_eq", "le"),
+            ("gt_eq", "ge"),
+            ("eq", "eq"),
+        )
+    },
+    TEXT + "strings.symbol_to_string": simple("sema_symbol_text({0}, {f})"),
+    TEXT + "strings.list_to_string": simple("sema_text_of_chars({0}, {f})", kind="str"),
+    **{
+        path: simple("sema_equal({0}, {1}, {f})", "b")
+        for path in (
+            VALUES + "equality.equal",
+            PREDICATES + "is_equal",
+            PREDICATES + "is_eq",
+        )
+    },
     TEXT + "search.string_is_contains": simple("sema_text_contains({0}, {1}, {f})", "b"),
 }
 HOFS = LIB + "collections.hofs."

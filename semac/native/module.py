@@ -13,6 +13,7 @@ import marshal
 import os
 import sysconfig
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from types import CodeType
 from typing import Any
@@ -51,6 +52,8 @@ class Linked:
     ) -> None:
         tree, reps, left_out = unit.tree, param_reps(unit.unit), frozenset[Known]()
         self.unit = unit
+        self.name = name
+        self.path = path
         unit.packs = False
         self.text = ""
         while True:
@@ -66,6 +69,11 @@ class Linked:
                 break
             left_out |= plan.lost
         self.text = self.code.text(name, plan.sites, marshal.dumps(plan.value))
+
+    def build(self) -> None:
+        """Makes the extension, if there is anything in it. Raises SemaError and OSError."""
+        if self.code.native:
+            build(self.text, self.name, self.path)
 
     @property
     def native_count(self) -> int:
@@ -105,7 +113,7 @@ def rep_of(type_: object) -> str:
 
 
 def compile_natively(path: str) -> Outcome:
-    """Compiles a file. Raises SemaError, OSError and what macro bodies raise."""
+    """Compiles a file, as a module and as a program. Raises SemaError, OSError and what macro bodies raise."""
     with open(path, "rb") as file:
         source = file.read()
     real = os.path.realpath(path)
@@ -116,15 +124,31 @@ def compile_natively(path: str) -> Outcome:
     if kept["module"] is None or not unit.unit.is_portable or unit.unit.warnings:
         why = "has warnings" if unit.unit.warnings else "can't be kept compiled"
         raise SemaError(f"{path} {why}, and compiled code that is kept is all that runs natively")
-    name = f"sema_native_{digest(source + compiler_hash()).hex()}"
-    target = f"{extension_stem(kept['module'])}{name}{suffix()}"
-    linked = Linked(unit, name, target)
-    if not linked.code.native:
-        return Outcome([], linked.code.reasons, None)
-    build(linked.text, name, target)
+    program = own_program(decode(source, path), real, unit)
+    linked = {"module": linked_as("module", unit, kept["module"], source)}
+    if not linked["module"].code.native:
+        return Outcome([], linked["module"].code.reasons, None)
+    if program is not None and kept["program"] is not None:
+        linked["program"] = linked_as("program", program, kept["program"], source)
+    with ThreadPoolExecutor(len(linked)) as pool:  # the C compiler takes nearly all of the time
+        list(pool.map(Linked.build, linked.values()))
     for mode in kept:
-        keep(unit, kept[mode], source, stamp if mode == "module" else None)
-    return Outcome(linked.native, linked.code.reasons, target)
+        known = linked.get(mode, linked["module"])
+        keep(known.unit, kept[mode], source, stamp if mode == "module" else None)
+    return Outcome(linked["module"].native, linked["module"].code.reasons, linked["module"].path)
+
+
+def own_program(text: str, real: str, module: CompiledUnit) -> CompiledUnit | None:
+    """The file compiled as a program, where that gives other code than it has as a module: more is known of calls."""
+    program = compile_source(text, real, "program")
+    if not program.unit.is_portable or program.unit.warnings or ast.dump(program.tree) == ast.dump(module.tree):
+        return None
+    return program
+
+
+def linked_as(mode: str, unit: CompiledUnit, kept: str, source: bytes) -> Linked:
+    name = f"sema_native_{digest(mode.encode() + source + compiler_hash()).hex()}"
+    return Linked(unit, name, f"{extension_stem(kept)}{name}{suffix()}")
 
 
 def keep(unit: CompiledUnit, kept: str | None, source: bytes, stamp: tuple[int, ...] | None) -> None:

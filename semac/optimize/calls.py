@@ -9,7 +9,8 @@ sees a difference. Debuggers, profilers and text for people get the functions as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
@@ -23,6 +24,7 @@ from semac.anf.nodes import (
     CallRuntime,
     Closure,
     Comprehension,
+    Destructure,
     For,
     If,
     Iteration,
@@ -32,27 +34,32 @@ from semac.anf.nodes import (
     Loop,
     MakeMap,
     MakeVector,
+    Match,
     Move,
     Op,
     Read,
     RecordFunction,
     Ref,
     Result,
+    Throw,
+    Try,
     While,
 )
 from semac.anf.walk import all_blocks, blocks, bound, code_of, instructions, refs
 from semac.fingerprint import is_profiled, is_traced
-from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.versions.copies import Copier
 from semac.syntax.spans import SiteSpan
 
 ALWAYS, OFTEN = 4, 16  # operations of functions that are small enough anywhere, and where code runs often
+ONCE = 150  # operations of a function that is called in one place of a program
 GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
 SPARE = 200
 LOOPS = frozenset((Loop, While, For, Comprehension))
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
+MOVABLE = PLAIN | LOOPS | {Call, CallBuiltin, CallRuntime, Destructure, Match, Throw, Try}
 NOBODY = Function("", None)
 ARRAYS = "lib.collections.mutable"
 
@@ -92,6 +99,9 @@ class Inliner:
         self.sizes: dict[Function, int] = {}  # of functions whose calls are done; 0: of one that stays a function
         self.begun: set[Function] = set()
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
+        self.made: dict[Var, Function] = {}  # what they are
+        self.handlers = 0  # around the code at hand
+        self.places = Counter(uses_of(unit)) if unit.is_closed else Counter()  # of each global: where it is named
 
     def form(self, form: Block, defined: set[Var]) -> None:
         self.block(form, None, False, defined)
@@ -109,7 +119,9 @@ class Inliner:
         """Looks at the calls in a function, once; returns its size."""
         if function not in self.begun:
             self.begun.add(function)
+            outer, self.handlers = self.handlers, 0
             self.block(code_of(function), function, function.self_tail, None)
+            self.handlers = outer
             self.sizes[function] = size_of(function)
         return self.sizes.get(function, 0)
 
@@ -120,15 +132,23 @@ class Inliner:
             op = instr.op
             if type(op) is Closure:
                 self.body(op.function)
-                if instr.var is not None and instr.var.name and is_fixed(instr.var) and not instr.var.is_global:
+                if instr.var is not None and is_fixed(instr.var) and not instr.var.is_global:
                     self.makers[instr.var] = owner
+                    self.made[instr.var] = op.function
+            self.handlers += type(op) is Try
             for inner in blocks(op):
                 self.block(inner, owner, is_often or type(op) in LOOPS, defined)
+            self.handlers -= type(op) is Try
             function = self.inlined(op, is_often, owner, defined) if type(op) is Call else None
             if function is None:
                 instrs.append(instr)
-            else:
-                instrs += self.spliced(instr, function, owner)
+                continue
+            spliced = self.spliced(instr, function, owner)
+            if not self.sizes[function]:  # it has calls of its own
+                inner = Block(spliced, Result(Lit(None)))
+                self.block(inner, owner, is_often, defined)
+                spliced = inner.instrs
+            instrs += spliced
         block.instrs = instrs
 
     def inlined(self, op: Call, is_often: bool, owner: Function | None, defined: set[Var] | None) -> Function | None:
@@ -138,16 +158,26 @@ class Inliner:
             return None
         if not head.var.is_global and self.makers.get(head.var, NOBODY) is not owner:
             return None
-        var, function = head.var, head.var.known_function
+        var, function = head.var, head.var.known_function or self.made.get(head.var)
         if function is None or len(function.params) != len(op.args) or function.rest is not None:
             return None
         if defined is not None and var.is_global and (var.late or var not in defined):
             return None  # it may be unbound
         size = self.size(function)
         if not 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
-            return None
+            is_inside = is_often or owner is not None
+            return function if is_inside and self.is_called_once(function, var, owner) else None
         self.room -= size
         return function
+
+    def is_called_once(self, function: Function, var: Var, owner: Function | None) -> bool:
+        """Whether a call is the only place that names a function, which can stand there however much it does."""
+        if self.places[var] != 1 or not var.is_global or function is owner or function not in self.sizes:
+            return False
+        if self.handlers:
+            return False  # an error would no longer end the call of a function, which some operations count on
+        self.sizes[function] = 0
+        return can_be_part(function)
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
         """The instructions of a function in place of a call of it."""
@@ -180,7 +210,9 @@ class Splice(Copier):
         self.args = dict(zip(function.params, call.args, strict=True))
         self.own = {var for instr in instructions(function.code) for var in (instr.var, *bound(instr.op))}
         self.sites = unit.sites
-        self.site = unit.sites.of(call.head.var, call.span)  # type: ignore[union-attr]
+        span: Any = call.span
+        outer = span.site if type(span) is SiteSpan else 0
+        self.site = unit.sites.of(call.head.var, span, outer)  # type: ignore[union-attr]
 
     def code(self, is_tail: bool) -> Block:
         block: Block = self.copy(self.function_.code)
@@ -192,6 +224,8 @@ class Splice(Copier):
             op = instr.op
             if type(op) is CallBuiltin or type(op) is Call:
                 op.tail = op.tail and is_tail
+            if type(op) is Call:
+                op.trampolined = op.trampolined and is_tail
         return block
 
     def copy(self, part: Any) -> Any:
@@ -219,12 +253,34 @@ class Splice(Copier):
         return SiteSpan(span, self.sites.inside(span.site, self.site) if type(span) is SiteSpan else self.site)
 
 
+def uses_of(unit: Unit) -> Iterator[Var]:
+    """The globals that a unit names, as often as it does."""
+    for form in unit.blocks:
+        yield from (ref.var for ref in refs(form) if ref.var.is_global)
+        yield from (instr.op.var for instr in instructions(form) if type(instr.op) is Read and instr.op.var.is_global)
+
+
+def has_plain_frame(function: Function) -> bool:
+    """Whether a function only has parameters that stay as they are, and makes no functions."""
+    if function.self_tail or function.has_closures or function.is_thunk or function.rest is not None:
+        return False
+    names = {param.name for param in function.params}
+    return len(names) == len(function.params) and not any(param.assigned or param.captured for param in function.params)
+
+
+def can_be_part(function: Function) -> bool:
+    """Whether the code of a function can stand in its caller, where its own calls stay calls."""
+    ops = [instr.op for instr in instructions(code_of(function))]
+    return has_plain_frame(function) and len(ops) <= ONCE and all(map(is_movable, ops))
+
+
+def is_movable(op: Op) -> bool:
+    return type(op) in MOVABLE and not (type(op) is CallRuntime and op.path == BREAKPOINT)
+
+
 def size_of(function: Function) -> int:
     """How many operations a function has that can be inlined; 0 for any other."""
-    if function.self_tail or function.has_closures or function.is_thunk or function.rest is not None:
-        return 0
-    names = {param.name for param in function.params}
-    if len(names) < len(function.params) or any(param.assigned or param.captured for param in function.params):
+    if not has_plain_frame(function):
         return 0
     size = 1
     for instr in instructions(code_of(function)):

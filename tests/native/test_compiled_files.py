@@ -68,6 +68,8 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Comple
 
 @needs_compiler
 def test_a_program_prints_what_it_prints_in_python(compiled: Path) -> None:
+    extensions = [path.name for path in (compiled / "__pycache__").glob("*sema_native_*")]
+    assert len(extensions) == len({name.partition(".semac")[0] for name in extensions}) == 2  # calls are known
     natively = run([SEMA, "program.sema"], compiled)
     plainly = run([SEMA, "program.sema"], compiled, SEMA_NATIVE="0")
     assert natively.stdout == plainly.stdout == "6765 15000 6.0\n"

@@ -23,12 +23,13 @@ pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 ONE = (
     "car cdr cadr caddr cddr length count last reverse null? range string-length string->list string->keyword "
     "string->number number->string char-numeric? char-alphabetic? char-whitespace? char->string char->integer "
-    "zero? positive? negative? even? odd? integer? number? abs sqrt keys vals str list"
+    "zero? positive? negative? even? odd? integer? number? abs sqrt keys vals str list "
+    "pair? symbol->string list->string"
 )
 TWO = (
     "cons nth append range get contains? string-ref substring string/split string/join string/contains? "
     "string/pad-left string/pad-right + - * / = < > <= >= max min mod modulo quotient remainder "
-    "str map filter for-each equal?"
+    "str map filter for-each equal? eq? char<? char>? char<=? char>=? char=?"
 )
 THREE = "get assoc substring string/pad-left + max min str foldl"
 CALLS = [
@@ -38,7 +39,8 @@ VALUES = """(list nil #t #f 0 1 -3 7 4611686018427387904 100000000000000000000 1
  "12" "-4.25" "é" #\\a #\\7 :name 'sym '() '(1 2 3) (cons 1 (cons :b '())) (range 30) [] [1 "a" :k] [1 [2]] {}
  {:name 1 "abc" 2}
  (foldl (fn (m i) (assoc m i i)) {} (range 60)) (hashmap/new :name 5 1 2) + car list :missing (fn (x) x) (fn (x y) y)
- (mutable-array/new 2))"""
+ (mutable-array/new 2) (string->list "ab")
+ (cons 1 '(2 3)) (list 1 [2] 2.5 :b) (list 1 [2] 2.5 :b) [math/nan] (list #\\é))"""
 FEW = (0, 3, 4, 6, 10, 13, 14, 18, 20, 23, 27, 30, 31, 33)  # of VALUES, for calls with many arguments
 LETTERS = "abcde"
 

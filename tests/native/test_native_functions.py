@@ -51,6 +51,9 @@ DEFINITIONS = """
 (define (sent ch n) (let loop ((i 0)) (if (= i n) :done (begin (channel/send ch i) (loop (+ i 1))))))
 (define (received ch n) (if (= n 0) 0 (+ (channel/recv ch) (received ch (- n 1)))))
 (define (sorted xs) (sort xs (fn (a b) (> (norm a) (norm b)))))
+(define (kept n) (try (throw {:n n}) (catch e {:err e})))
+(define (late n)
+  (let* ((a (* 0.25 1.5)) (c (nth (list n) n)) (d (* 0.5 1.5)) (e (sqrt d))) (list a c d e)))
 (define (inner-fails n) (+ 1 (norm (if (> n 2) n (make-point n n)))))
 """
 ANSWERS = (
@@ -142,6 +145,29 @@ def test_references_are_given_back(ways: dict[str, Any]) -> None:
     blocks()
     before = blocks()
     assert blocks() - before < 60
+
+
+def test_caught_errors_are_given_back_at_once(ways: dict[str, Any]) -> None:
+    import gc
+
+    ways["natively"]["kept"](0)
+    gc.collect()
+    gc.disable()
+    try:
+        for n in range(100):
+            ways["natively"]["kept"](n)
+        assert gc.collect() < 100
+    finally:
+        gc.enable()
+
+
+def test_a_traceback_has_the_variables_that_have_values(ways: dict[str, Any]) -> None:
+    for namespace in ways.values():
+        with pytest.raises(IndexError) as caught:
+            namespace["late"](3)
+        variables = caught.traceback[-1].frame.f_locals
+        assert (variables["a"], variables["n"]) == (0.375, 3)
+        assert not {"c", "d", "e"} & set(variables)
 
 
 @pytest.mark.skipif(sys.gettrace() is not None, reason="tasks are no generators while coverage is measured")

@@ -16,8 +16,8 @@ def used_as_value() -> bool:
     """
     from sema_runtime.conditions.stack_trace import calls_directly
 
-    around = calls_around(sys._getframe(0))
-    builtin, caller = next(around), next(around, None)
+    builtin = sys._getframe(1)
+    caller = next(calls_around(builtin), None)
     if caller is None:
         return True
     code, namespace, instruction, _ = caller
@@ -26,4 +26,4 @@ def used_as_value() -> bool:
         return False
     if module.startswith("sema_runtime."):
         return True
-    return not calls_directly(code, instruction, builtin[0].co_name)
+    return not calls_directly(code, instruction, builtin.f_code.co_name)

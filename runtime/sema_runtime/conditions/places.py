@@ -13,12 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
+    from typing import Any
 
     Place = tuple[int, int, int, int, str, str, int, int, int, int]
 
-PLACES = b"\xffplaces"  # what the constant begins with; no text of UTF-8 has such a byte
+PLACES = b"\xff@"  # what the constant begins with; no text of UTF-8 has such a byte
 KINDS = ("", "tail", "calls back", "callback")
-KIND, IS_SHOWN, IN_LOOP, IS_LATER = 3, 4, 8, 16  # what the first number of a place says
+KIND, IS_SHOWN, IS_HERE, IN_LOOP, SAME_LOOP, IS_LATER = 3, 4, 8, 16, 32, 64  # what the first number of a place says
 _tables: dict[bytes, dict[tuple[int, int], Place]] = {}
 
 
@@ -57,22 +58,26 @@ def inlined_in(code: CodeType, line: int, col: int) -> tuple[int, int] | None:
 def encoded(places: list[Place]) -> bytes:
     """The constant of a code object that has places, which are in order.
 
-    A letter that begins it, the names of loops, then five to ten bytes for each place: which parts it has, and its
-    numbers. Lines count from the one before.
+    Behind what it begins with, the names of loops, then about five bytes for each place: which parts it has, and the
+    numbers of these. Lines count from that of the place, which counts from the one before.
     """
     names = sorted({place[5] for place in places})
     numbers: list[int] = []
     before = 0
-    for line, col, shown, shown_col, kind, loop, loop_line, loop_col, later, later_col in places:
-        parts = KINDS.index(kind)
-        parts |= IS_SHOWN * bool(shown) | IN_LOOP * bool(loop or loop_line) | IS_LATER * bool(later)
-        numbers += (parts, line - before, col)
+    around: tuple[str, int, int] = ("", 0, 0)
+    for line, col, shown, shown_col, kind, *loop, later, later_col in places:
+        own_loop: Any = tuple(loop)
+        is_here = (shown, shown_col) == (line, col)
+        parts = KINDS.index(kind) | IS_LATER * bool(later) | (SAME_LOOP if own_loop == around else IN_LOOP)
+        parts |= IS_HERE if is_here else IS_SHOWN * bool(shown)
+        numbers += (parts, signed(line - before), col)
         if parts & IS_SHOWN:
-            numbers += (shown - line, shown_col)
+            numbers += (signed(shown - line), shown_col)
         if parts & IN_LOOP:
-            numbers += (names.index(loop), loop_line - line if loop_line else 0, loop_col)
+            loop_name, loop_line, loop_col = around = own_loop
+            numbers += (names.index(loop_name), signed(loop_line - line if loop_col else loop_line), loop_col)
         if parts & IS_LATER:
-            numbers += (later - line, later_col)
+            numbers += (signed(later - line), later_col)
         before = line
     text = "\0".join(names).encode("utf-8", "surrogatepass")
     return PLACES + _packed([len(text)]) + text + _packed(numbers)
@@ -80,29 +85,39 @@ def encoded(places: list[Place]) -> bytes:
 
 def decoded(constant: bytes) -> list[Place]:
     """The places that a constant holds."""
-    numbers = _unpacked(constant, len(PLACES))
-    size, start = next(numbers)
+    size, start = next(_unpacked(constant, len(PLACES)))
     names = constant[start : start + size].decode("utf-8", "surrogatepass").split("\0")
     places: list[Place] = []
     values = (value for value, _ in _unpacked(constant, start + size))
     line = 0
+    loop: tuple[str, int, int] = ("", 0, 0)
     for parts in values:
-        line, col = line + next(values), next(values)
-        shown = (line + next(values), next(values)) if parts & IS_SHOWN else (0, 0)
-        loop: tuple[str, int, int] = ("", 0, 0)
+        line, col = line + unsigned(next(values)), next(values)
+        shown = (line + unsigned(next(values)), next(values)) if parts & IS_SHOWN else (0, 0)
         if parts & IN_LOOP:
-            loop_name, loop_line, loop_col = names[next(values)], next(values), next(values)
-            loop = (loop_name, line + loop_line if loop_col else 0, loop_col)
-        later = (line + next(values), next(values)) if parts & IS_LATER else (0, 0)
+            loop_name, loop_line, loop_col = names[next(values)], unsigned(next(values)), next(values)
+            loop = (loop_name, line + loop_line if loop_col else loop_line, loop_col)
+        later = (line + unsigned(next(values)), next(values)) if parts & IS_LATER else (0, 0)
+        shown = (line, col) if parts & IS_HERE else shown
         places.append((line, col, *shown, KINDS[parts & KIND], *loop, *later))
     return places
 
 
+def signed(number: int) -> int:
+    """A number that may be negative as one that isn't: the lowest bit is the sign."""
+    return number << 1 if number >= 0 else (-number << 1) | 1
+
+
+def unsigned(number: int) -> int:
+    """The number that `signed` was asked for."""
+    return -(number >> 1) if number & 1 else number >> 1
+
+
 def _packed(numbers: list[int]) -> bytes:
-    """Numbers, small ones in a byte: seven bits each, the lowest first; the sign is the lowest bit."""
+    """Numbers, small ones in a byte: seven bits each, the lowest first."""
     text = bytearray()
     for number in numbers:
-        rest = number << 1 if number >= 0 else (-number << 1) | 1
+        rest = number
         while rest > 127:
             text.append(rest & 127 | 128)
             rest >>= 7
@@ -117,5 +132,5 @@ def _unpacked(text: bytes, start: int) -> Iterator[tuple[int, int]]:
         number |= (text[index] & 127) << shift
         shift += 7
         if text[index] < 128:
-            yield (-(number >> 1) if number & 1 else number >> 1), index + 1
+            yield number, index + 1
             number = shift = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.conditions import places as places_table
 from sema_runtime.conditions import sites as sites_table
+from sema_runtime.conditions.line_tables import merged
 from sema_runtime.values.naming import PRIVATE, SILENT
 
 TYPE_CHECKING = False
@@ -38,7 +39,8 @@ def with_places(
     read = silent.get((code.co_firstlineno, code.co_name, code.co_varnames[: code.co_argcount])) if silent else None
     if read is not None:
         constants = (*constants, (SILENT, *read))
-    positions = {(line, col + 1, end or 0) for line, _, col, end in code.co_positions() if line and col is not None}
+    everywhere = set(code.co_positions())
+    positions = {(line, col + 1, end or 0) for line, _, col, end in everywhere if line and col is not None}
     starts: set[Position] = {(line, col) for line, col, end in positions if end < sites_table.MARK}
     if calls:
         own = _sites({end // sites_table.MARK for _, _, end in positions}, calls)
@@ -56,7 +58,7 @@ def with_places(
         text = places_table.encoded(entries)
         constants = (*constants, texts.setdefault(text, text))
     shown = code.co_name.removeprefix(PRIVATE)  # debuggers show one function; the qualified name tells copies apart
-    return code.replace(co_name=shown, co_consts=constants)
+    return code.replace(co_name=shown, co_consts=constants, co_linetable=merged(code.co_linetable))
 
 
 def _sites(numbers: set[int], calls: list[Call]) -> dict[int, sites_table.Site]:

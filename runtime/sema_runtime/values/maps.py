@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 PLAIN = frozenset(ATOMIC | {List})  # stored as they are
 UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
-SMALL = 40  # entries up to which a copy costs no more than taking the dict over
+SMALL = 100  # entries up to which a copy costs no more than taking the dict over (native/c/maps.h has it, too)
 PINNED = 1 << 60
 _name: Any = attrgetter("name")
 

@@ -21,6 +21,7 @@ from sema_runtime.values.lists import List
 from semac.analyze.context import Context, Handler
 from semac.analyze.python_calls import GROUP, attribute_name, denial, note_use, python_arguments
 from semac.analyze.scope import Scope
+from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import CallBuiltin, PyCall, PyImport, PyItem, Runtime, With
 from semac.syntax.definitions import bound_module, bound_name
 
@@ -105,7 +106,7 @@ def py_with(context: Context, form: List, scope: Scope) -> Any:
 
 def breakpoint_(context: Context, form: List, scope: Scope) -> Any:
     context.expect(form, 0, 0)
-    return Runtime("builtins:breakpoint", [], span=context.span)
+    return Runtime(BREAKPOINT, [], span=context.span)
 
 
 HANDLERS: dict[str, Handler] = {

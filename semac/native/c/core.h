@@ -226,23 +226,33 @@ COLD static void sema_trace(const sema_fn *fn, int site, PyObject **values) {
 }
 
 /* The native frames between a frame of the interpreter and what it has called, for `:stack-trace`, as a list of
-(code, globals, instruction, line), innermost first. */
-COLD static PyObject *sema_native_calls(void *token) {
-    PyObject *calls = PyList_New(0);
-    for (sema_seg *s = SH->newest; calls && s; s = s->next) {
+(code, globals, instruction, line), innermost first; an empty tuple where there are none. */
+static PyObject *sema_native_call(const sema_fn *fn, const sema_site *at) {
+    PyObject *call = PyTuple_New(4), *code = fn->codes[at->code];
+    if (call == NULL) return NULL;
+    PyTuple_SET_ITEM(call, 0, Py_NewRef(code ? code : Py_None));
+    PyTuple_SET_ITEM(call, 1, Py_NewRef(*fn->globals));
+    PyTuple_SET_ITEM(call, 2, PyLong_FromLong(at->lasti));
+    PyTuple_SET_ITEM(call, 3, PyLong_FromLong(at->line));
+    if (PyTuple_GET_ITEM(call, 2) == NULL || PyTuple_GET_ITEM(call, 3) == NULL) Py_CLEAR(call);
+    return call;
+}
+
+static PyObject *sema_native_calls(void *token) {
+    PyObject *calls = NULL;
+    for (sema_seg *s = SH->newest; s; s = s->next) {
         if (s->token != token) continue;
+        if (calls == NULL && (calls = PyList_New(0)) == NULL) return NULL;
         for (sema_frame *f = s->top; f; f = f->up) {
             for (int site = f->site; site >= 0; site = f->fn->sites[site].up) {
-                const sema_site *at = &f->fn->sites[site];
-                PyObject *code = f->fn->codes[at->code];
-                PyObject *call = Py_BuildValue("(OOii)", code ? code : Py_None, *f->fn->globals, at->lasti, at->line);
+                PyObject *call = sema_native_call(f->fn, &f->fn->sites[site]);
                 if (call == NULL || PyList_Append(calls, call) < 0) Py_CLEAR(calls);
                 Py_XDECREF(call);
                 if (calls == NULL) return NULL;
             }
         }
     }
-    return calls;
+    return calls ? calls : Py_NewRef(C_empty_tuple);
 }
 
 /* Functions of Python whose calls from C run natively */

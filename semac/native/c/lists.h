@@ -142,6 +142,10 @@ FAST PyObject *sema_cons(PyObject *head, PyObject *tail, PyObject *f) {
     return sema_new_cell(head, Py_NewRef(tail));
 }
 
+FAST int sema_is_pair(PyObject *xs, PyObject *f) {
+    return LIKELY(IS_LIST(xs)) ? SLOT(xs, LIST_EMPTY) != Py_True : truth_answer(sema_call1(f, xs));
+}
+
 FAST PyObject *sema_is_null(PyObject *xs, PyObject *f) {
     if (LIKELY(IS_LIST(xs))) return Py_NewRef(SLOT(xs, LIST_EMPTY));
     return sema_call1(f, xs);

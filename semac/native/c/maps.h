@@ -1,6 +1,6 @@
 /* Maps, multimethods and equality as the runtime has them, for keys that are dict keys as they are. */
 
-#define SMALL_MAP 40
+#define SMALL_MAP 100
 
 FAST int sema_is_atom(PyObject *o) {
     return IS_A(o, T_Keyword) || o == Py_None || IS_A(o, T_Symbol) || IS_A(o, T_Char) || PyBool_Check(o);

@@ -81,6 +81,22 @@ MAYBE int sema_stack_is_short(void) {
 }
 
 COLD static PyObject *sema_shown_int(sint a) { return a == INT_ERROR ? NULL : sint_box(a); }
+/* A float that no operation gives: a variable without a value, for those who show it. */
+#define UNSET_BITS 0x7ff8736d65530001ULL
+FAST double sema_unset(void) {
+    uint64_t bits = UNSET_BITS;
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+COLD static PyObject *sema_shown_float(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits == UNSET_BITS ? NULL : PyFloat_FromDouble(v);
+}
+
+COLD static PyObject *sema_shown_truth(int truth) { return truth == 2 ? NULL : Py_NewRef(TRUTH(truth)); }
 COLD static PyObject *sema_shown(sdyn d) { return d.x == INT_ERROR ? NULL : sdyn_box(d); }
 
 MAYBE PyObject *sema_tuple(PyObject *const *items, Py_ssize_t count) {

@@ -200,3 +200,73 @@ MAYBE int sema_text_contains(PyObject *text, PyObject *part, PyObject *f) {
     if (PyUnicode_CheckExact(text) && PyUnicode_CheckExact(part)) return PyUnicode_Contains(text, part);
     return truth_answer(sema_call2(f, text, part));
 }
+
+/* (char<? a b) and the like */
+#define SEMA_COMPARE_CHARS(name, sign)                                                       \
+    MAYBE int sema_char_##name(PyObject *a, PyObject *b, PyObject *f) {                      \
+        int x = sema_ascii(a), y = sema_ascii(b);                                            \
+        return x >= 0 && y >= 0 ? x sign y : truth_answer(sema_call2(f, a, b));              \
+    }
+SEMA_COMPARE_CHARS(lt, <)
+SEMA_COMPARE_CHARS(gt, >)
+SEMA_COMPARE_CHARS(le, <=)
+SEMA_COMPARE_CHARS(ge, >=)
+SEMA_COMPARE_CHARS(eq, ==)
+
+MAYBE PyObject *sema_symbol_text(PyObject *o, PyObject *f) {
+    return IS_A(o, T_Symbol) ? Py_NewRef(SLOT(o, ATOM_NAME)) : sema_call1(f, o);
+}
+
+/* (list->string chars) */
+MAYBE PyObject *sema_text_of_chars(PyObject *xs, PyObject *f) {
+    if (!IS_LIST(xs)) return sema_call1(f, xs);
+    PyObject *items = sema_flat(xs), *made = NULL;
+    if (items == NULL) return NULL;
+    if (PyList_CheckExact(items) || PyTuple_CheckExact(items)) {
+        Py_ssize_t size = PySequence_Fast_GET_SIZE(items), at = 0;
+        made = PyUnicode_New(size, 127);
+        for (; made != NULL && at < size; at++) {
+            int c = sema_ascii(PySequence_Fast_ITEMS(items)[at]);
+            if (c < 0) break;
+            PyUnicode_1BYTE_DATA(made)[at] = (Py_UCS1)c;
+        }
+        if (at < size) Py_CLEAR(made);
+    }
+    Py_DECREF(items);
+    if (made != NULL || PyErr_Occurred()) return made;
+    return sema_call1(f, xs);
+}
+
+/* `equal` of values whose types C knows: 1, 0, or -1 where Python is to say. */
+#define MOST_NESTED 50
+static int sema_same(PyObject *a, PyObject *b, int depth) {
+    if (a == b) return PyFloat_CheckExact(a) ? PyFloat_AS_DOUBLE(a) == PyFloat_AS_DOUBLE(a) : 1;
+    PyTypeObject *type = Py_TYPE(a);
+    if (!Py_IS_TYPE(b, type)) {
+        int is_foreign = PyList_Check(a) || PyList_Check(b) || PyDict_Check(a) || PyDict_Check(b);
+        return is_foreign || PyByteArray_Check(a) || PyByteArray_Check(b) ? -1 : 0;
+    }
+    if (type == &PyUnicode_Type) return sema_same_text(a, b);
+    if (type == &PyLong_Type) return IS_COMPACT(a) && IS_COMPACT(b) ? COMPACT(a) == COMPACT(b) : -1;
+    if (type == &PyFloat_Type) return PyFloat_AS_DOUBLE(a) == PyFloat_AS_DOUBLE(b);
+    if (IS_A(a, T_Keyword) || IS_A(a, T_Symbol) || IS_A(a, T_Char) || PyBool_Check(a)) return 0;
+    if (!(IS_LIST(a) || type == &PyTuple_Type) || depth > MOST_NESTED) return -1;
+    PyObject *one = IS_LIST(a) ? sema_flat(a) : Py_NewRef(a), *other = one == NULL ? NULL : IS_LIST(b) ? sema_flat(b) : Py_NewRef(b);
+    int answer = -1;
+    if (other == NULL) PyErr_Clear();
+    else if ((PyList_CheckExact(one) || PyTuple_CheckExact(one)) && (PyList_CheckExact(other) || PyTuple_CheckExact(other))) {
+        Py_ssize_t size = PySequence_Fast_GET_SIZE(one);
+        answer = size == PySequence_Fast_GET_SIZE(other);
+        for (Py_ssize_t i = 0; answer > 0 && i < size; i++) {
+            answer = sema_same(PySequence_Fast_ITEMS(one)[i], PySequence_Fast_ITEMS(other)[i], depth + 1);
+        }
+    }
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return answer;
+}
+
+MAYBE int sema_equal(PyObject *a, PyObject *b, PyObject *f) {
+    int answer = sema_same(a, b, 0);
+    return answer >= 0 ? answer : truth_answer(sema_call2(f, a, b));
+}

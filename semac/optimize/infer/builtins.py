@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
 from semac.anf.records import RecordMember, Site
 from semac.ir.nodes import Function, Var
-from semac.optimize.infer.instantiate import escape_data, fitting, instantiate, items_of, match_arguments
+from semac.optimize.infer.instantiate import escape_data, instantiate, items_of, match_arguments, plan_for
 from semac.optimize.infer.record_types import set_attribute
 from semac.types.lattice import (
     ANY,
@@ -32,10 +32,10 @@ from semac.types.lattice import (
     join_all,
     list_of,
     make,
+    restrict,
     row_of,
     vector_of,
 )
-from semac.types.signatures import signature_for
 
 if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
@@ -63,9 +63,12 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
     """The type of a call of a builtin, where it returns."""
-    signature = signature_for(op.name, len(args))
-    if signature is not None and NEVER not in args:
-        args = fitting(signature, args)
+    plan = plan_for(op.name, len(args))
+    if plan is not None and NEVER not in args:
+        args = [
+            arg if arg is ANY or not arg.tags & ~use.tags else restrict(arg, use.tags)
+            for use, arg in zip(plan.uses, args, strict=True)
+        ]  # what is left of them where the call returns
         if NEVER in args:
             return NEVER
     by_rule = RULES.get(op.name)
@@ -90,15 +93,15 @@ def called_function(flow: Flow, function: Any, args: list[Type], op: Op | None =
 def by_signature(flow: Flow, name: str, args: list[Type]) -> Type:
     if any(arg is NEVER for arg in args):
         return NEVER
-    signature = signature_for(name, len(args))
-    if signature is None:
+    plan = plan_for(name, len(args))
+    if plan is None:
         for arg in args:
             flow.solver.escape(arg)
         return ANY
-    bound = match_arguments(flow, signature, args)
-    result = instantiate(signature.result, bound)
+    bound = match_arguments(flow, plan, args)
+    result = instantiate(plan.signature.result, bound) if plan.result is None else plan.result
     if result.is_vague or any(type_.is_vague for type_ in bound.values()):
-        escape_data(flow, signature, args)
+        escape_data(flow, plan.signature, args)
     return result
 
 

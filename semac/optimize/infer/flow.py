@@ -6,7 +6,7 @@ instructions that follow. Each operand gets the type that holds where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from semac.anf import nodes as anf
@@ -36,6 +36,7 @@ from semac.types.lattice import (
     INT,
     KEYWORD,
     MAP,
+    MAX_DEPTH,
     NATURAL,
     NEVER,
     NIL,
@@ -64,10 +65,18 @@ ENTERED = (map_rules, number_rules)
 
 
 def infer(unit: Unit) -> None:
-    """Fills in the types of a unit's variables, operations and operands."""
+    """Fills in the types of variables, operations and operands, where they aren't those of the code already."""
+    if unit.is_typed:
+        unit.is_typed = False
+    else:
+        inferred(unit)
+
+
+def inferred(unit: Unit) -> Flow:
+    """Infers; what is given can go on when the unit changes."""
     flow = Flow(unit)
-    while (code := flow.solver.next()) is not None:
-        flow.visit(code)
+    flow.go_on()
+    return flow
 
 
 ON_ARRAYS = frozenset(
@@ -91,6 +100,19 @@ class Flow:
         self.facts = Facts(self)
         self.function: Function | None = None
         self.tells_signs = "signs" not in left_out(unit)
+
+    def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
+        """Visits until no fact grows any more.
+
+        changed: forms and functions whose operations may give more than before. narrowed: functions in which less can
+        be than before; what they have told others stays.
+        """
+        for function in narrowed:
+            self.solver.forget(function)
+        for code in [*changed, *narrowed]:
+            self.solver.enqueue(code)
+        while (code := self.solver.next()) is not None:
+            self.visit(code)
 
     def visit(self, code: Any) -> None:
         self.facts.clear()
@@ -162,7 +184,11 @@ class Flow:
 
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
-        type_ = unfolded(self.solver, bounded(self.solver, op, OPS[type(op)](self, op)))
+        type_ = OPS[type(op)](self, op)
+        if type_.depth > MAX_DEPTH or op in self.solver.folding:
+            type_ = bounded(self.solver, op, type_)
+        if type_.nodes:
+            type_ = unfolded(self.solver, type_)
         if not self.tells_signs:
             type_ = of_any_sign(type_)
         op.type = type_

@@ -41,7 +41,7 @@ from semac.types.lattice import (
     restrict,
 )
 from semac.types.signatures import Function as FunctionExpr
-from semac.types.signatures import Name, Signature, TypeExpr, Union, Variable, variables
+from semac.types.signatures import Name, Param, Signature, TypeExpr, Union, Variable, signature_for, variables
 
 if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
@@ -87,35 +87,61 @@ def accepted(expr: TypeExpr, is_optional: bool) -> int:
     return tags | OTHER | RECORD
 
 
-def fitting(signature: Signature, args: list[Type]) -> list[Type]:
-    """What is left of the types of arguments where the call returns."""
-    fit = []
-    for index, arg in enumerate(args):
-        param = signature.param(index)
-        fit.append(arg if arg is ANY else restrict(arg, accepted(param.type, param.optional)))
-    return fit
-
-
 def is_given(part: TypeExpr, bound: Bound) -> bool:
     """Whether a part of a union can be: `vector b` can't where the argument that has `vector b` too wasn't one."""
     letters = variables(part) if type(part) is Name else frozenset()
     return not letters or any(letter in bound for letter in letters)
 
 
-def match_arguments(flow: Flow, signature: Signature, args: list[Type]) -> Bound:
-    """What the variables of a signature stand for in a call. Function arguments are called, others may escape."""
-    bound: Bound = {}
-    functions: list[tuple[FunctionExpr, Type]] = []
-    shown = variables(signature.result)
-    bound.update(dict.fromkeys(shown.difference(*(variables(param.type) for param in signature.params)), NEVER))
-    for index, arg in enumerate(args):
-        param = signature.param(index)
-        bind(flow, param.type, arg, bound)
+class Use:
+    """What a call does with an argument. tags: the kinds of values for which it can return. function: that of a
+    parameter which is called at once. binds: whether the argument says what variables stand for."""
+
+    __slots__ = ("binds", "escapes", "function", "tags", "type")
+
+    def __init__(self, param: Param, shown: frozenset[str]) -> None:
+        self.type = param.type
+        self.tags = accepted(param.type, param.optional)
         called = [part for part in parts_of(param.type) if type(part) is FunctionExpr]
-        if param.mode == "now" and called:
-            functions.append((called[0], arg))
-        elif param.mode in ("now", "later") or (param.mode == "keep" and not variables(param.type) & shown):
+        self.function = called[0] if param.mode == "now" and called else None
+        is_kept = param.mode == "keep" and not variables(param.type) & shown
+        self.escapes = self.function is None and (param.mode in ("now", "later") or is_kept)
+        self.binds = any(type(part) is Variable or (type(part) is Name and part.args) for part in parts_of(param.type))
+
+
+class Plan:
+    """What there is to do about a call of a builtin with so many arguments. unbound: variables of the result alone.
+    result: its type, where that is always the same."""
+
+    __slots__ = ("calls", "result", "signature", "unbound", "uses")
+
+    def __init__(self, signature: Signature, count: int) -> None:
+        self.signature = signature
+        shown = variables(signature.result)
+        self.unbound = sorted(shown.difference(*(variables(param.type) for param in signature.params)))
+        self.uses = [Use(signature.param(index), shown) for index in range(count)]
+        self.calls = any(use.function is not None for use in self.uses)
+        self.result = None if shown else instantiate(signature.result, {})
+
+
+@cache
+def plan_for(name: str, count: int) -> Plan | None:
+    """None where no signature is declared, or none fits."""
+    signature = signature_for(name, count)
+    return None if signature is None else Plan(signature, count)
+
+
+def match_arguments(flow: Flow, plan: Plan, args: list[Type]) -> Bound:
+    """What the variables of a signature stand for in a call. Function arguments are called, others may escape."""
+    bound: Bound = dict.fromkeys(plan.unbound, NEVER)
+    for use, arg in zip(plan.uses, args, strict=True):
+        if use.binds:
+            bind(flow, use.type, arg, bound)
+        if use.escapes:
             flow.solver.escape(arg)
+    if not plan.calls:
+        return bound
+    functions = [(use.function, arg) for use, arg in zip(plan.uses, args, strict=True) if use.function is not None]
     for _ in range(ROUNDS):
         before = dict(bound)
         for function, arg in functions:

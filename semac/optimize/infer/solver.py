@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from semac.anf.nodes import Op
+from semac.anf.nodes import CallBuiltin, Op
 from semac.anf.records import Cell, Node, RecordMember, RecordType, Site
 from semac.anf.walk import all_blocks, bound
 from semac.ir.nodes import Function
@@ -89,11 +89,26 @@ class Solver:
                 for instr in inner.instrs:
                     if instr.var is not None and not instr.var.name:
                         instr.var.type, instr.var.readers = NEVER, None
+                    if type(instr.op) is CallBuiltin:
+                        instr.op.site = None
                     for var in bound(instr.op):
                         if not var.name:
                             var.type, var.readers = NEVER, set()
             self.enqueue(block)
         take_lost()  # that of others
+
+    def forget(self, function: Function) -> None:
+        """Forgets what the variables of a function hold, but for its parameters, and those of functions made in it."""
+        for inner in [other for other in self.unit.functions if is_inside(other, function)]:
+            inner.type, inner.is_open = NEVER, False
+            self.made.discard(inner)
+            for var in [*inner.params, *inner.locals]:
+                var.type = NEVER
+            if inner.rest is not None:
+                inner.rest.type = list_of(NEVER, FLAT)
+        for var in function.locals:
+            if var not in function.params and var is not function.rest:
+                var.type = NEVER
 
     # The worklist
 
@@ -247,3 +262,11 @@ class Solver:
         """A function returns a value of the type."""
         self.escape_from(function, type_)
         self.grow(function, type_)
+
+
+def is_inside(inner: Function, function: Function) -> bool:
+    """Whether a function is made in another one."""
+    around = inner.parent
+    while around is not None and around is not function:
+        around = around.parent
+    return around is function

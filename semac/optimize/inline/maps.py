@@ -7,7 +7,7 @@ whose entries are still to come is of a class that adds them first, whatever is 
 from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Op, Python
-from semac.ir.intrinsics import EXTENDED, KEYWORD_GET, LOOK, NEW_KEY, STORED
+from semac.ir.intrinsics import EXTENDED, KEYWORD_GET, LOOK, NEW_KEY, STORED, WITH_ENTRIES, WITH_ENTRY
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
 from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
 from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field
@@ -40,6 +40,17 @@ def get(op: CallBuiltin, place: Place) -> Op | None:
             return python("map_item", *op.args[:2]) if type(op.args[-1]) is Lit else None
         return Python("map_get", op.args)
     return looked_up(op, place, "map_item" if len(op.args) == 2 and is_item(type_, op.args[1]) else "map_get")
+
+
+@inlines("assoc")
+def assoc(op: CallBuiltin, place: Place) -> Op | None:
+    """A map with up to three entries more, which needs no tests of its operands."""
+    count = len(op.args)
+    if place.is_text or count not in (3, 5, 7) or not op.args[0].type.only(DICT):
+        return None
+    if not all(map(is_stored_key, op.args[1::2])):
+        return None
+    return CallRuntime(WITH_ENTRY if count == 3 else WITH_ENTRIES, op.args)
 
 
 def keyword_get(op: CallRuntime, place: Place) -> Op | None:

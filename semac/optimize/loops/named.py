@@ -79,7 +79,7 @@ def own_loop(function: Function, span: Any) -> Block:
 def parameter(old: Var, owner: Function) -> Var:
     """A parameter in place of one that has become the variable of a loop."""
     var = Var(old.name, owner)
-    var.defined, var.type = 1, NEVER
+    var.defined, var.type = 1, old.type or NEVER
     var.span = old.span
     return var
 

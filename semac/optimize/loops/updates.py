@@ -12,14 +12,14 @@ from semac.anf.build import is_fixed
 from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, Closure, Expr, Let, Lit, MakeVector, Move, Op, Ref
 from semac.anf.walk import blocks
 from semac.fingerprint import is_traced
-from semac.ir.intrinsics import LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import LEVEL, LOOK, NEW_KEY, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.keys import is_stored_key
 from semac.optimize.loops.functions import applied, temporary
 from semac.optimize.loops.higher_order import value_of
 from semac.optimize.operators import replace
-from semac.types.lattice import DICT
+from semac.types.lattice import ANY, DICT, STR, atom
 
 ALIASES = {"map/update-in": "update-in", "map/assoc-in": "assoc-in", "map/get-in": "get-in"}
 ARGUMENTS = {"map/update": 3, "update-in": 3, "assoc-in": 3, "get-in": 2}
@@ -43,12 +43,22 @@ def drop_levels(unit: Unit) -> None:
     stack = list(unit.blocks)
     while stack:
         block = stack.pop()
+        kept: list[Let] = []
         for instr in block.instrs:
             op = instr.op
-            if type(op) is CallRuntime and op.path in (LEVEL, UPDATED):
-                if op.args[0].type.only(DICT) and is_stored_key(op.args[1]):
-                    replace(instr, Move(op.args[0], span=op.span, type=op.type))
+            if type(op) is CallRuntime and op.path in (LEVEL, UPDATED) and op.args[0].type.only(DICT):
+                if not is_stored_key(op.args[1]):
+                    kept.append(Let(None, checked_key(op)))
+                replace(instr, Move(op.args[0], span=op.span, type=op.type))
             stack += [op.function.code] if type(op) is Closure else blocks(op)
+            kept.append(instr)
+        block.instrs = kept
+
+
+def checked_key(op: CallRuntime) -> CallRuntime:
+    """The check of the key alone."""
+    name = op.args[2] if op.path == LEVEL else Lit("map/update", atom(STR))
+    return CallRuntime(NEW_KEY, [op.args[1], name], span=op.span, type=ANY)
 
 
 class Expander:

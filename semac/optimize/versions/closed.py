@@ -17,22 +17,31 @@ too: called as public ones they would count with anything that others may give t
 
 from __future__ import annotations
 
+from typing import Any
+
 from semac.anf.nodes import Assign, Block, Call, CallBuiltin, CallRuntime, If, Read, Ref
-from semac.anf.walk import all_blocks, code_of, instructions, operands
+from semac.anf.walk import instructions, operands
 from semac.ir.intrinsics import ADD_OWN, EXTENDED
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fitted
-from semac.optimize.infer.flow import infer
+from semac.optimize.infer.flow import inferred
 from semac.optimize.infer.importing import code_at_import, is_alone
 from semac.optimize.versions.apart import keep_apart
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
-from semac.optimize.versions.private import Version, add_copy, is_useful, private_name, remove_copy, take_back
+from semac.optimize.versions.private import (
+    Redirected,
+    Version,
+    add_copy,
+    calls_by_name,
+    is_useful,
+    private_name,
+    remove_copy,
+)
 from semac.types.lattice import ANY, DICT, INT, NEVER, Type, atom, join
 
 MAIN_GUARD = "__name__"
-Calls = list[tuple[Call, Version]]
 
 
 def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) -> set[Function]:
@@ -56,17 +65,19 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     for version in copies.values():
         add_copy(unit, version)
         version.private.kinds = []
-    redirected = redirect([*forms, *(code_of(version.private) for version in copies.values())], copies)
+    redirected = redirect([*forms, *(version.private for version in copies.values())], copies)
     if alone:
         unit.at_import = code_at_import(forms, [version.private for version in copies.values()]) | bodies
-    infer(unit)
+    flow = inferred(unit)
     kept = wanted(copies, calls, hot, demands, alone)
     for function, version in copies.items():
         if function in kept:
             function.has_copy = True
         else:
             remove_copy(unit, version)
-    take_back([(op, version) for op, version in redirected if version.public not in kept])
+    lost = [call for call in redirected if call.version.public not in kept]
+    for call in lost:
+        call.take_back()
     if alone:
         unit.at_import = code_at_import(forms, [copies[function].private for function in kept]) | bodies
         for function in kept:
@@ -74,6 +85,9 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
                 drop_test(copies[function].private)
         if "apart" not in left_out(unit):
             keep_apart(unit)
+    else:
+        flow.go_on({call.code for call in lost})
+        unit.is_typed = True
     return kept
 
 
@@ -105,17 +119,16 @@ def used_as_values(unit: Unit) -> set[Function]:
     }
 
 
-def redirect(codes: list[Block], copies: dict[Function, Version]) -> Calls:
-    """Leads the calls in code to copies."""
-    redirected: Calls = []
-    for code in codes:
-        for block in all_blocks(code):
-            for instr in block.instrs:
-                op = instr.op
-                if type(op) is Call and type(op.head) is Ref and op.head.var.known_function in copies:
-                    version = copies[op.head.var.known_function]
-                    op.head = Ref(version.var)
-                    redirected.append((op, version))
+def redirect(codes: list[Any], copies: dict[Function, Version]) -> list[Redirected]:
+    """Leads the calls in forms and functions to copies."""
+    redirected = [
+        Redirected(op, copies[var.known_function], own)
+        for code in codes
+        for op, var, own in calls_by_name(code)
+        if var.known_function in copies
+    ]
+    for call in redirected:
+        call.op.head = Ref(call.version.var)
     return redirected
 
 

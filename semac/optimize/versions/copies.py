@@ -25,6 +25,9 @@ KEPT_OF_FUNCTION = (
 )
 
 
+SHARED: dict[type, bool] = {}  # whether values of a class are the same in all copies
+
+
 class Copier:
     """Copies what belongs to one function of the top level; globals, types and record types are shared."""
 
@@ -49,14 +52,13 @@ class Copier:
             return [self.copy(item) for item in part]
         if kind is tuple:
             return tuple(self.copy(item) for item in part)
-        if kind is Var and part.is_global:
-            return part
-        if not isinstance(part, Var | Function | Node):
+        is_shared = SHARED.get(kind)
+        if is_shared is None:
+            is_shared = SHARED[kind] = not issubclass(kind, Var | Function | Node)
+        if is_shared or (kind is Var and part.is_global):
             return part
         known = self.made.get(id(part))
-        if known is None:
-            known = self.new(part)
-        return known
+        return self.new(part) if known is None else known
 
     def new(self, part: Any) -> Any:
         made: Any = object.__new__(type(part))
@@ -70,7 +72,10 @@ class Copier:
             made.__init__(self.copy(part.var), self.copy(part.function), part.inits, part.is_loop, part.in_tail,
                           self.made.get(id(part.enclosing), part.enclosing), span=part.span)  # fmt: skip
         else:
-            for field in (*type(part).fields, *type(part).options):
+            kind = type(part)
+            for field in kind.fields:
+                setattr(made, field, self.copy(getattr(part, field)))
+            for field in kind.options:
                 setattr(made, field, self.copy(getattr(part, field)) if field != "span" else part.span)
             if isinstance(part, CallBuiltin):
                 made.site = None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from semac.anf.nodes import (
     Assign,
+    Block,
     Call,
     CallBuiltin,
     CallRuntime,
@@ -17,7 +21,7 @@ from semac.anf.nodes import (
     Ref,
 )
 from semac.anf.records import RecordMember
-from semac.anf.walk import instructions, operands
+from semac.anf.walk import blocks, code_of, instructions, operands
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import Kind
@@ -98,6 +102,40 @@ def remove_copy(unit: Unit, version: Version) -> None:
     unit.functions = [function for function in unit.functions if function not in version.copied]
 
 
-def take_back(calls: list[tuple[Call, Version]]) -> None:
-    for op, version in calls:
-        op.head = Ref(version.definition.var)
+class Redirected:
+    """A call that goes to a private copy. code: the form or function whose code has it."""
+
+    __slots__ = ("code", "op", "version")
+
+    def __init__(self, op: Call, version: Version, code: Any) -> None:
+        self.op = op
+        self.version = version
+        self.code = code
+
+    def take_back(self) -> None:
+        """Has it go to the public function again."""
+        self.op.head = Ref(self.version.definition.var)
+
+
+def calls_by_name(code: Any, into_functions: bool = True) -> Iterator[tuple[Call, Var, Any]]:
+    """The calls in a form or a function of what a variable holds: (call, variable, form or function that has it).
+
+    into_functions: also those in functions that are made there.
+    """
+    work: list[tuple[Block, Any]] = [(block_of(code), code)]
+    while work:
+        block, own = work.pop()
+        for instr in block.instrs:
+            op = instr.op
+            if type(op) is Call and type(op.head) is Ref:
+                yield op, op.head.var, own
+            elif type(op) is Closure and into_functions:
+                work.append((code_of(op.function), op.function))
+            else:
+                work += [(inner, own) for inner in blocks(op)]
+
+
+def block_of(code: Any) -> Block:
+    """The block of a form or of a function."""
+    block: Block = code if type(code) is Block else code_of(code)
+    return block

@@ -13,6 +13,9 @@ are no versions. Traces leave out the frame of a public function that its copy's
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from semac.anf.nodes import (
     Block,
     Call,
@@ -22,23 +25,23 @@ from semac.anf.nodes import (
     Ref,
     Result,
 )
-from semac.anf.walk import all_blocks
 from semac.fingerprint import is_traced
-from semac.ir.nodes import Var
+from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import fits
-from semac.optimize.infer.flow import infer
+from semac.optimize.infer.flow import inferred
 from semac.optimize.loops.named import own_loop
 from semac.optimize.versions.closed import make_closed_copies
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, definitions, hot_functions
 from semac.optimize.versions.private import (
+    Redirected,
     Version,
     add_copy,
+    calls_by_name,
     is_useful,
     private_name,
     remove_copy,
-    take_back,
     temporary,
 )
 
@@ -59,16 +62,33 @@ def make_versions(unit: Unit) -> None:
         return
     for version in versions:
         add_copy(unit, version)
-    redirected = settle(unit, redirect(unit, {version.definition.var: version for version in versions}))
-    useless = {version for version in versions if not is_useful(version)}
-    if useless:
-        for version in useless:
-            remove_copy(unit, version)
-        take_back([(op, version) for op, version in redirected if version in useless])
-        settle(unit, [(op, version) for op, version in redirected if version not in useless])
+    redirected = redirect(unit, {version.definition.var: version for version in versions})
+    inference = Inference(unit)
+    redirected = settle(inference, redirected)
+    useful = [version for version in versions if is_useful(version)]
     for version in versions:
-        if version not in useless:
-            add_entry(version)
+        if version not in useful:
+            remove_copy(unit, version)
+    take_back(inference, [call for call in redirected if call.version not in useful])
+    for version in useful:
+        add_entry(version)
+    inference.go_on(narrowed=[version.public for version in useful])
+    unit.is_typed = True
+
+
+class Inference:
+    """What is inferred of a unit, while calls in it are led to other functions."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.flow = inferred(unit)
+
+    def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
+        """As `Flow.go_on`; anew where the code that is called decides which code runs at import."""
+        if self.unit.at_import:
+            self.flow = inferred(self.unit)
+        else:
+            self.flow.go_on(changed, narrowed)
 
 
 # Choosing
@@ -109,44 +129,44 @@ def add_entry(version: Version) -> None:
 # Calls
 
 
-def redirect(unit: Unit, versions: dict[Var, Version]) -> list[tuple[Call, Version]]:
+def redirect(unit: Unit, versions: dict[Var, Version]) -> list[Redirected]:
     """Leads all calls of public functions to their copies, but those in the functions themselves."""
-    found: list[tuple[Call, Version]] = []
+    found: list[Redirected] = []
     own = {version.definition.block: version for version in versions.values()}
     for form in unit.blocks:
+        calls = [
+            Redirected(op, versions[var], code)
+            for op, var, code in calls_by_name(form)
+            if var in versions and len(op.args) == len(versions[var].kinds)
+        ]
         exempt = own.get(form)
-        for block in all_blocks(form):
-            for instr in block.instrs:
-                op = instr.op
-                if type(op) is Call and type(op.head) is Ref and op.head.var in versions:
-                    version = versions[op.head.var]
-                    if len(op.args) == len(version.kinds):
-                        found.append((op, version))
         if exempt is not None:
-            inside = calls_in(exempt.public.code)
-            found = [(op, version) for op, version in found if not (version is exempt and op in inside)]
-    for op, version in found:
-        op.head = Ref(version.var)
+            inside = {op for op, _, _ in calls_by_name(exempt.public.code)}
+            calls = [call for call in calls if not (call.version is exempt and call.op in inside)]
+        found += calls
+    for call in found:
+        call.op.head = Ref(call.version.var)
     return found
 
 
-def calls_in(code: Block) -> set[Call]:
-    return {instr.op for block in all_blocks(code) for instr in block.instrs if type(instr.op) is Call}
-
-
-def settle(unit: Unit, redirected: list[tuple[Call, Version]]) -> list[tuple[Call, Version]]:
+def settle(inference: Inference, redirected: list[Redirected]) -> list[Redirected]:
     """Takes calls back to the public functions until the arguments of all others are proved to fit: these are given."""
     for _ in range(ROUNDS):
-        infer(unit)
-        kept = [(op, version) for op, version in redirected if is_proved(op, version)]
-        if len(kept) == len(redirected):
+        lost = [call for call in redirected if not is_proved(call)]
+        if not lost:
             return redirected
-        proved = {op for op, _ in kept}
-        take_back([(op, version) for op, version in redirected if op not in proved])
-        redirected = kept
-    take_back(redirected)
+        take_back(inference, lost)
+        redirected = [call for call in redirected if call not in lost]
+    take_back(inference, redirected)
     return []
 
 
-def is_proved(op: Call, version: Version) -> bool:
-    return all(fits(arg.type, kind) for arg, kind in zip(op.args, version.kinds, strict=True))
+def take_back(inference: Inference, calls: list[Redirected]) -> None:
+    """Has calls go to the public functions, which give all that the copies do, or more."""
+    for call in calls:
+        call.take_back()
+    inference.go_on({call.code for call in calls})
+
+
+def is_proved(call: Redirected) -> bool:
+    return all(fits(arg.type, kind) for arg, kind in zip(call.op.args, call.version.kinds, strict=True))

@@ -118,25 +118,33 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
     (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
     """
     kind = type(collection)
-    if (kind is Map or kind is HashMap) and value is not MISSING and not more:
-        if type(key) not in ATOMIC:
-            key = assoc_key(key)
+    if (kind is Map or kind is HashMap) and value is not MISSING:
         d = collection.d
-        if len(d) > SMALL:
-            return changed(collection, key, value)
-        new: Map = _new(kind)
-        new._order = new._face = None
-        new.d = d = d.copy()
-        d[key] = value
-        return new
+        if len(d) <= SMALL:
+            if type(key) not in ATOMIC:
+                key = assoc_key(key)
+            new: Map = _new(kind)
+            new._order = new._face = None
+            new.d = d = d.copy()
+            d[key] = value
+            if more:
+                size = len(more)
+                if size & 1:
+                    raise SemaError(ASSOC_ARGUMENTS)
+                index = 0
+                while index < size:
+                    key = more[index]
+                    d[key if type(key) in ATOMIC else assoc_key(key)] = more[index + 1]
+                    index += 2
+            return new
+        if not more:
+            return changed(collection, key if type(key) in ATOMIC else assoc_key(key), value)
     if value is MISSING:
         if isinstance(key, (List, list)):
             return assoc_entry(collection, seq(key))
         raise SemaError(ASSOC_ARGUMENTS)
     if len(more) % 2:
         raise SemaError(ASSOC_ARGUMENTS)
-    if (kind is Map or kind is HashMap) and len(collection.d) <= SMALL:
-        return _with_entries(collection, (key, value, *more))
     source = mapping(collection, ASSOC)
     if type(key) not in KEYS:
         check_key(key, "assoc")
@@ -146,14 +154,33 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
     return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
 
 
-def _with_entries(small: Map, entries: tuple[Any, ...]) -> Map:
-    """A small map with entries added or changed, each a key and a value."""
-    new: Map = _new(type(small))
+def with_entry(old: Map, key: Any, value: Any) -> Map:
+    """`(assoc old key value)`, where the compiler knows that old is a map and that the key is stored as it is."""
+    d = old.d
+    if len(d) > SMALL:
+        return changed(old, key, value)
+    new: Map = _new(type(old))
     new._order = new._face = None
-    new.d = d = small.d.copy()
-    parts = iter(entries)
-    for key in parts:
-        d[key if type(key) in ATOMIC else assoc_key(key)] = next(parts)
+    new.d = d = d.copy()
+    d[key] = value
+    return new
+
+
+def with_entries(
+    old: Map, key: Any, value: Any, key_2: Any, value_2: Any, key_3: Any = MISSING, value_3: Any = None
+) -> Map:
+    """The same of two or three entries."""
+    d = old.d
+    if len(d) > SMALL:
+        new: Map = changed(changed(old, key, value), key_2, value_2)
+        return new if key_3 is MISSING else changed(new, key_3, value_3)
+    new = _new(type(old))
+    new._order = new._face = None
+    new.d = d = d.copy()
+    d[key] = value
+    d[key_2] = value_2
+    if key_3 is not MISSING:
+        d[key_3] = value_3
     return new
 
 

@@ -1,0 +1,335 @@
+"""Which variables of a function hold maps of known keywords that nobody sees as maps, or only where a loop ends.
+
+A *carrier* gets its map from a literal, from `assoc` to another carrier, or from carriers that flow into it: through a
+move, the branches of a conditional or a handler, the rounds of a loop. What is asked of it is a field, by a literal
+keyword. Where it is used otherwise, the map *escapes*. A variable that doesn't qualify is left out, and so are those
+whose maps would have to be made more often than they are now; that is repeated until nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sema_runtime.values.atoms import Keyword
+from semac.anf.build import is_fixed
+from semac.anf.nodes import (
+    Block,
+    CallBuiltin,
+    CallRuntime,
+    Closure,
+    Destructure,
+    Expr,
+    For,
+    If,
+    Iteration,
+    Jump,
+    Let,
+    Lit,
+    Loop,
+    MakeMap,
+    MapPattern,
+    Match,
+    Move,
+    Ref,
+    Result,
+    Try,
+    VarPattern,
+    While,
+)
+from semac.anf.walk import blocks, exit_operands, operands, params_of, refs
+from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.nodes import Var
+from semac.optimize.loops.cursors import leaving_blocks
+from semac.optimize.own.code import Code
+
+MOST = 12  # fields of a map
+MOST_ENDS = 2  # places where a loop ends and its map is seen
+Keys = dict[Any, bool]  # keyword → whether the map surely has it
+ROUNDS = (Iteration, Loop, While)  # operations whose blocks run again and again
+READERS = {"get": (2, 3), "contains?": (2, 2)}
+TESTS = {"nil?": False, "not": False, "map?": True}  # what they say of every carrier
+
+
+class Use(NamedTuple):
+    """block: where the operand stands. keys: the keywords that are read, where the use is a read; None: of all."""
+
+    block: Block
+    how: str  # "read", "flow" (target: the carrier that gets the map, if it is one), "escape"
+    keys: tuple[Any, ...] = ()
+    target: Any = None
+
+
+class Carriers:
+    """The carriers of one function. keys: of each one. kept: those whose map is made where it was, for others to see.
+    wanted: the keywords that somebody reads, of each."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.defined: dict[Var, tuple[Let, Block]] = {}
+        self.params: dict[Var, tuple[Any, int]] = {}  # of loops → the loop, the position
+        self.around: dict[Block, Any] = {}  # the innermost loop around a block
+        self.home: dict[Any, Any] = {}  # the loop around a loop
+        self.owner: dict[Block, Let] = {}  # the instruction of which a block is a part
+        self.flows: dict[Var, list[Expr]] = {}  # what a variable can get
+        self.uses: dict[Var, list[Use]] = {}
+        self.captured: set[Var] = set()
+        self.leaving: dict[Any, set[Block]] = {}
+        self.keys: dict[Var, Keys | None] = {}
+        self.kept: set[Var] = set()
+        self.wanted: dict[Var, set[Any]] = {}
+        self.scan(code.block, None)
+
+    def find(self) -> bool:
+        """Finds the carriers; returns whether there are any for which the rewriting pays."""
+        self.keys = dict.fromkeys(self.flows)
+        while self.keys:
+            self.find_keys()
+            self.find_uses()
+            out = [var for var in self.keys if not self.qualifies(var)]
+            if not out:
+                break
+            for var in out:
+                del self.keys[var]
+        self.find_wanted()
+        return bool(self.keys)
+
+    # What there is
+
+    def scan(self, block: Block, loop: Any) -> None:
+        self.around[block] = loop
+        for instr in block.instrs:
+            op, var = instr.op, instr.var
+            if type(op) in (Loop, For) and op.inits:  # type: ignore[attr-defined]
+                self.home[op] = loop
+                self.loop(op)
+            if type(op) is Closure:
+                self.captured.update(ref.var for ref in refs(op.function.code))
+            for inner in blocks(op):
+                self.owner[inner] = instr
+                self.scan(inner, op if isinstance(op, ROUNDS) and inner is not getattr(op, "after", None) else loop)
+            if var is not None and is_fixed(var) and not var.is_global:
+                self.candidate(instr, block)
+        exit_ = block.exit
+        if type(exit_) is Jump:
+            for param, arg in zip(params_of(exit_.target), exit_.args, strict=False):
+                if param in self.flows:
+                    self.flows[param].append(arg)
+
+    def candidate(self, instr: Let, block: Block) -> None:
+        op, var = instr.op, instr.var
+        assert var is not None
+        self.defined[var] = (instr, block)
+        if type(op) is MakeMap:
+            if op.items and all(map(is_keyword, op.items[0::2])):
+                self.flows[var] = []
+        elif is_assoc(op):
+            self.flows[var] = [op.args[0]]  # type: ignore[attr-defined]
+        elif type(op) is Move:
+            self.flows[var] = [op.value]
+        elif type(op) in (If, Try) or (type(op) is Match and not op.lenient):
+            self.flows[var] = [inner.exit.value for inner in value_blocks(op) if type(inner.exit) is Result]
+        elif type(op) is For and type(op.after.exit) is Result and self.never_breaks(op):
+            self.flows[var] = [op.after.exit.value]
+
+    def loop(self, op: Any) -> None:
+        target = op.source if type(op) is Loop else op
+        self.leaving[op] = set(leaving_blocks(op.body, target))
+        for index, (param, init) in enumerate(zip(op.params, op.inits, strict=True)):
+            if is_fixed(param):
+                self.flows[param] = [init]
+                self.params[param] = (op, index)
+
+    # Keys
+
+    def find_keys(self) -> None:
+        """The keys of all that can still be carriers; those that can't are left out."""
+        keys: dict[Var, Keys | None] = dict.fromkeys(self.keys)  # None: nothing flows there yet
+        changed = True
+        while changed:
+            changed = False
+            for var in list(keys):
+                new = self.keys_of(var, keys)
+                if new is False:
+                    del keys[var]
+                    changed = True
+                elif new != keys[var]:
+                    keys[var] = new  # type: ignore[assignment]
+                    changed = True
+        self.keys = {var: known for var, known in keys.items() if known is not None}
+
+    def keys_of(self, var: Var, keys: dict[Var, Keys | None]) -> Keys | bool | None:
+        """The keys of a variable; None where nothing flows into it yet, False where it is no carrier."""
+        op = self.defined[var][0].op if var in self.defined and var not in self.params else None
+        if type(op) is MakeMap:
+            return within({key.value: True for key in op.items[0::2]})  # type: ignore[union-attr]
+        joined: Keys | None = None
+        for source in self.flows[var]:
+            if type(source) is not Ref or source.var not in keys:
+                return False
+            known = keys[source.var]
+            if known is not None:
+                joined = known if joined is None else join_keys(joined, known)
+        if joined is not None and is_assoc(op):
+            joined = {**joined, **{key.value: True for key in op.args[1::2]}}  # type: ignore[union-attr]
+        return within(joined) if joined is not None else None
+
+    # Uses
+
+    def find_uses(self) -> None:
+        self.uses = {var: [] for var in self.keys}
+        for block in self.around:
+            for instr in block.instrs:
+                for position, value in enumerate(operands(instr.op)):
+                    if type(value) is Ref and value.var in self.uses:
+                        self.uses[value.var].append(self.use(instr, position, block))
+            self.exit_uses(block)
+
+    def use(self, instr: Let, position: int, block: Block) -> Use:
+        op: Any = instr.op
+        keys = read_keys(op) if position == 0 else None
+        if keys is not None:
+            return Use(block, "read", keys)
+        if (position == 0 and is_assoc(op)) or type(op) is Move:
+            return self.flow(block, instr.var)
+        if type(op) in (Loop, For) and position < len(op.inits):
+            return self.flow(block, op.params[position])
+        return Use(block, "escape")
+
+    def flow(self, block: Block, target: Any) -> Use:
+        return Use(block, "flow", target=target) if target in self.keys else Use(block, "escape")
+
+    def exit_uses(self, block: Block) -> None:
+        exit_ = block.exit
+        targets: list[Any]
+        if type(exit_) is Jump:
+            targets = params_of(exit_.target)
+        else:
+            owner = self.owner.get(block)
+            targets = [owner.var if owner is not None else None]
+        for target, value in zip(targets, exit_operands(exit_), strict=False):
+            if type(value) is Ref and value.var in self.uses:
+                self.uses[value.var].append(self.flow(block, target))
+
+    # Which ones qualify
+
+    def qualifies(self, var: Var) -> bool:
+        """Whether a variable can do without its map, at no cost elsewhere. Notes whose map is made all the same."""
+        self.kept.discard(var)
+        uses = self.uses[var]
+        escapes = [use for use in uses if use.how == "escape"]
+        if var in self.captured:
+            escapes.append(Use(self.code.block, "escape"))
+        keys = self.keys[var]
+        assert keys is not None
+        if escapes and not all(keys.values()):
+            return False
+        if var in self.params:
+            return all(keys.values()) and var not in self.captured and self.leave(var, escapes)
+        instr, block = self.defined[var]
+        kind = type(instr.op)
+        if kind in (If, Match, Try):
+            return not escapes
+        if kind is For:
+            return not escapes
+        if len(escapes) == len(uses) + (var in self.captured):
+            return not uses  # it is only seen as a map
+        here = escapes[0].block if len(escapes) == 1 else None
+        if escapes and (here is None or self.around[here] is not self.around[block] or var in self.captured):
+            self.kept.add(var)
+        return True
+
+    def leave(self, var: Var, escapes: list[Use]) -> bool:
+        """Whether a variable of a loop is seen as a map only where the loop ends."""
+        op, _ = self.params[var]
+        for use in escapes:
+            inside = self.around[use.block]
+            if not (inside is op and use.block in self.leaving[op]) and inside is not self.home[op]:
+                return False
+        return len(escapes) <= MOST_ENDS
+
+    def never_breaks(self, op: Any) -> bool:
+        """Whether a loop ends after its last item, and never before."""
+        value = op.body.exit.value if type(op.body.exit) is Result else None
+        if type(op.body.exit) is Jump:
+            return True
+        return type(value) is Ref and value.var in self.defined and not self.yields(value.var)
+
+    def yields(self, var: Var) -> bool:
+        op = self.defined[var][0].op
+        if type(op) not in (If, Match):
+            return True
+        results = [inner.exit.value for inner in value_blocks(op) if type(inner.exit) is Result]
+        return any(
+            type(value) is not Ref or value.var not in self.defined or self.yields(value.var) for value in results
+        )
+
+    # What is read
+
+    def find_wanted(self) -> None:
+        self.wanted = {var: set() for var in self.keys}
+        changed = True
+        while changed:
+            changed = False
+            for var, keys in self.keys.items():
+                assert keys is not None
+                before = len(self.wanted[var])
+                self.wanted[var] |= self.wanted_by(var, keys)
+                changed |= len(self.wanted[var]) > before
+
+    def wanted_by(self, var: Var, keys: Keys) -> set[Any]:
+        wanted = set(keys) if var in self.kept else set()
+        for use in self.uses[var]:
+            if use.how == "escape":
+                wanted |= keys.keys()
+            elif use.how == "read":
+                wanted |= keys.keys() & set(use.keys)
+            else:
+                op = self.defined[use.target][0].op if use.target not in self.params else None
+                added = {key.value for key in op.args[1::2]} if is_assoc(op) else set()  # type: ignore[union-attr]
+                wanted |= (self.wanted[use.target] - added) & keys.keys()
+        return wanted
+
+
+def value_blocks(op: Any) -> Iterator[Block]:
+    """The blocks of an operation whose results are its value."""
+    if type(op) is Match:
+        yield from (clause.body for clause in op.clauses)
+    else:
+        yield from blocks(op)
+
+
+def is_keyword(value: Expr) -> bool:
+    return type(value) is Lit and type(value.value) is Keyword
+
+
+def is_assoc(op: Any) -> bool:
+    """Whether an operation adds fields with literal keywords."""
+    if type(op) is not CallBuiltin or op.name != "assoc" or len(op.args) < 3 or not len(op.args) % 2:
+        return False
+    return type(op.args[0]) is Ref and all(map(is_keyword, op.args[1::2]))
+
+
+def read_keys(op: Any) -> tuple[Any, ...] | None:
+    """The keywords that an operation reads of its first operand; None where it needs the map."""
+    if type(op) is Destructure and type(op.pattern) is MapPattern:
+        parts = op.pattern.entries
+        is_plain = all(type(key) is Keyword and type(part) is VarPattern for key, part, _ in parts)
+        return tuple(key for key, _, _ in parts) if is_plain else None
+    if type(op) is CallRuntime:
+        return (op.args[1].value,) if op.path == KEYWORD_GET and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
+    if type(op) is not CallBuiltin:
+        return None
+    if op.name in TESTS and len(op.args) == 1:
+        return ()
+    least, most = READERS.get(op.name, (1, 0))
+    return (op.args[1].value,) if least <= len(op.args) <= most and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
+
+
+def join_keys(a: Keys, b: Keys) -> Keys:
+    """The keys of a map that is one of two."""
+    return {key: a.get(key, False) and b.get(key, False) for key in (*a, *(key for key in b if key not in a))}
+
+
+def within(keys: Keys) -> Keys | bool:
+    return keys if len(keys) <= MOST else False

@@ -1,0 +1,118 @@
+"""Maps of known fields that nobody sees are a variable for each field, and programs answer as before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+CASES = {
+    "the state of a fold": (
+        "(define (f xs) (foldl (fn (s x) (assoc s :n (+ 1 (:n s)) :last x)) {:n 0 :last nil} xs)) (f '(5 6))",
+        "{:last 6 :n 2}",
+    ),
+    "the state before a change": (
+        "(define (f xs) (foldl (fn (s x) {:a (:b s) :b (+ x (:a s))}) {:a 1 :b 2} xs)) (f '(1 2 3))",
+        "{:a 4 :b 5}",
+    ),
+    "a map in a field": (
+        "(define (f xs) (foldl (fn (s x) (if (contains? (:seen s) x) s"
+        " (assoc s :seen (assoc (:seen s) x (:n s)) :n (+ 1 (:n s))))) {:seen {} :n 0} xs)) (f '(:a :b :a))",
+        "{:n 2 :seen {:a 0 :b 1}}",
+    ),
+    "a fold in a loop": (
+        "(define (f n) (let loop ((i 0) (ready '()) (seen {})) (if (= i n) (list ready seen)"
+        " (let ((s (foldl (fn (t x) (assoc t :ready (cons x (:ready t)) :seen (assoc (:seen t) x i)))"
+        " {:ready ready :seen seen} (range i)))) (loop (+ i 1) (:ready s) (:seen s)))))) (f 3)",
+        "((1 0 0) {0 2 1 2})",
+    ),
+    "a loop with two ends": (
+        "(define (f n) (let loop ((i 0) (s {:a 1 :b 1})) (cond ((= i n) s) ((> (:b s) 20) {:stopped s})"
+        " (else (loop (+ i 1) {:a (:b s) :b (+ (:a s) (:b s))}))))) (list (f 3) (f 30))",
+        "({:a 3 :b 5} {:stopped {:a 13 :b 21}})",
+    ),
+    "a state that others keep": (
+        "(define (f xs) (foldl (fn (s x) (assoc s :n (+ 1 (:n s)) :all (cons s (:all s)))) {:n 0 :all '()} xs))"
+        " (map :n (:all (f '(1 2 3))))",
+        "(2 1 0)",
+    ),
+    "a state in a function made in each round": (
+        "(define (f n) (let loop ((i 0) (s {:g (fn () 0) :n 0})) (if (= i n) ((:g s))"
+        " (loop (+ i 1) {:g (fn () (list i (:n s))) :n (+ i (:n s))})))) (f 3)",
+        "(2 1)",
+    ),
+    "one of two results": (
+        "(define (f x) (let ((r (if x {:ok x} {:err :none}))) (list (contains? r :ok) (:ok r) (get r :err 1))))"
+        " (list (f 1) (f #f))",
+        "((#t 1 1) (#f nil :none))",
+    ),
+    "the result of a handler": (
+        "(define (f x) (let ((r (try {:ok (/ 10 x)} (catch e {:err (:message e)})))) (or (:ok r) (:err r))))"
+        " (list (f 5) (f 0))",
+        '(2 "division by zero")',
+    ),
+    "a handler keeps what was before": (
+        "(define (f xs) (foldl (fn (s x) (try (assoc s :n (+ (:n s) (/ 10 x))) (catch e (assoc s :bad x))))"
+        " {:n 0 :bad nil} xs)) (f '(5 0 2))",
+        "{:bad 0 :n 7}",
+    ),
+    "a match with kinds": (
+        "(define (f v) (let ((r (match v ([a] {:kind :one :v a}) ([a b] {:kind :two :v (+ a b)}) (_ {:kind :none}))))"
+        " (if (= :none (:kind r)) (list (contains? r :v) (:v r)) (:v r)))) (list (f [1]) (f [1 2]) (f 1))",
+        "(1 3 (#f nil))",
+    ),
+    "a pattern": (
+        "(define (parse xs) (if (null? xs) {:value nil :rest '()} {:value (car xs) :rest (cdr xs)}))"
+        " (define (go xs) (let loop ((xs xs) (n 0)) (if (null? xs) n"
+        " (let (({:keys [value rest other]} (parse xs))) (loop rest (+ n value (if other 1 0))))))) (go '(1 2 3))",
+        "6",
+    ),
+    "the same map twice": ("(define (f x) (let ((m {:a x})) (list (:a m) (eq? m m) m))) (f 1)", "(1 #t {:a 1})"),
+    "a key that comes later": (
+        "(define (f xs) (foldl (fn (s x) (assoc s :k x)) {:a 1} xs)) (list (f '()) (f '(1)))",
+        "({:a 1} {:a 1 :k 1})",
+    ),
+    "a key that is computed": (
+        "(define (f ks) (foldl (fn (s k) (assoc s k 1 :a k)) {:a nil} ks)) (f '(:x :a))",
+        "{:a :a :x 1}",
+    ),
+    "a function that is called once": (
+        "(define (step s x) (if (> x 1) (assoc s :n (+ (:n s) x)) (let ((b (:bad s))) (assoc s :bad (cons x b)))))"
+        " (define (run xs) (foldl (fn (s x) (step s x)) {:n 0 :bad '()} xs)) (run '(1 2 3))",
+        "{:bad (1) :n 5}",
+    ),
+    "an error in a function that is called once": (
+        "(define (step s x f) (let ((y (f x))) (assoc s :n (+ (:n s) y))))\n"
+        "(define (run xs) (foldl (fn (s x) (step s x (fn (k) (/ 10 k)))) {:n 0} xs))\n"
+        "(try (run '(1 0)) (catch e (map (fn (f) [(:name f) (:line f)]) (:stack-trace e))))",
+        '(["/" 2] ["<lambda>" 2] ["step" 1] ["<lambda>" 2])',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("mode", ["program", "module"])
+@pytest.mark.parametrize("skipped", ["", "fields", "calls"])
+def test_answers(name: str, mode: str, skipped: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, expected = CASES[name]
+    monkeypatch.setenv("SEMA_SKIP", skipped)
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile_source(text, "<test>", mode, result=True, watch=Verifier()).code, scope)
+    assert to_text(scope[RESULT]) == expected
+
+
+@pytest.mark.parametrize("name", ["the state of a fold", "a map in a field", "a fold in a loop", "a pattern"])
+def test_no_map_is_made_in_a_round(name: str) -> None:
+    python = compile_source(CASES[name][0], "<test>", "program").python_text()
+    rounds = [part for part in python.split("\n") if part.startswith("        ")]
+    assert rounds and not any("assoc(" in line or "with_entr" in line for line in rounds)
+
+
+def test_people_who_stop_in_a_loop_see_its_state() -> None:
+    text = "(define (f xs) (foldl (fn (s x) (breakpoint) (assoc s :n (+ (:n s) x))) {:n 0} xs)) (f '(1))"
+    assert "s[kw_n]" in compile_source(text, "<test>", "program").python_text()
