@@ -12,6 +12,7 @@ from typing import Any
 
 import coverage
 
+from sema_runtime.packed_code import packed_in
 from semac.syntax.reader import read_recovering
 from semac.syntax.spans import Span
 
@@ -77,7 +78,7 @@ class SemaReporter(coverage.FileReporter):
 def code_lines(code: CodeType) -> set[int]:
     """The lines that a code object, or one inside of it, can execute."""
     lines: set[int] = set()
-    pending = [code]
+    pending = [code, *packed_in(code)]
     while pending:
         inner = pending.pop()
         lines.update(line for _, _, line in inner.co_lines() if line)

@@ -3,7 +3,7 @@
 A public function of a module that has a private copy (semac/optimize/versions) runs its own body seldom or never. The
 compiled module has a stub in its place: the test at the entry, if there is one, and behind it `unpacked()(...)`. The
 first call that gets there gives the function its whole code, so no later call costs more. The bodies of a module are
-packed together, which makes them a tenth of their size, and an import does nothing about them.
+packed together, and an import does nothing about them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from types import CodeType, FunctionType
     from typing import Any
 
-UNPACKED = "__sema_unpacked__"  # the global of a module that is the function `unpacked`
+MODULE = "sema_runtime.packed_code"  # this one, which a stub names
 PACKED = "__sema_packed__"  # that which holds the packed code, and from the first question on the code by name
+BEGINNING = b"\xff&"  # of packed code; no text of UTF-8 has such a byte
 FUNCTION: Any = type(lambda: None)
 
 
@@ -25,7 +26,13 @@ def packed(codes: dict[str, CodeType]) -> bytes:
     """The code of functions, by Python name, as a module keeps it."""
     from zlib import compress
 
-    return compress(marshal.dumps(codes), 9)
+    return BEGINNING + compress(marshal.dumps(codes), 9)
+
+
+def packed_in(module: CodeType) -> list[CodeType]:
+    """The code that the code of a module keeps packed."""
+    texts = [constant for constant in module.co_consts if type(constant) is bytes and constant.startswith(BEGINNING)]
+    return [code for text in texts if PACKED in module.co_names for code in _codes(text).values()]
 
 
 def unpacked() -> Any:
@@ -51,21 +58,26 @@ def whole(code: CodeType, namespace: dict[str, Any]) -> CodeType:
         return code
     codes = namespace[PACKED]
     if type(codes) is bytes:
-        from zlib import decompress
-
-        codes = namespace[PACKED] = marshal.loads(decompress(codes))
+        codes = namespace[PACKED] = _codes(codes)
     found: CodeType = codes.get(code.co_name, code)
     return found
 
 
 def is_stub(code: CodeType) -> bool:
-    return UNPACKED in code.co_names and code.co_name != "<module>"
+    return MODULE in code.co_names
 
 
 def is_stub_of(stub: CodeType, code: CodeType) -> bool:
     """Whether code is what a stub stands for."""
     is_same_place = stub.co_firstlineno == code.co_firstlineno and stub.co_filename == code.co_filename
     return is_same_place and stub.co_qualname == code.co_qualname and stub is not code and is_stub(stub)
+
+
+def _codes(text: bytes) -> dict[str, CodeType]:
+    from zlib import decompress
+
+    codes: dict[str, CodeType] = marshal.loads(decompress(memoryview(text)[len(BEGINNING) :]))
+    return codes
 
 
 def _functions_of(code: CodeType) -> list[FunctionType]:

@@ -11,13 +11,13 @@ import marshal
 from collections.abc import Callable
 from types import CodeType
 
-from sema_runtime.packed_code import PACKED, UNPACKED, packed
+from sema_runtime.packed_code import MODULE, PACKED, packed
 from semac.generate.functions import is_docstring
 from semac.generate.pyast import NOWHERE, assign, call, const, name, position
 
-RUNTIME = "sema_runtime.packed_code"
 STUB = 350  # bytes that a stub takes, about
-SETUP = 120  # and what all stubs of a module need
+SETUP = 50  # and what all stubs of a module need
+UNPACKED = "__sema_unpacked"
 
 Compile = Callable[[ast.Module], CodeType]
 
@@ -39,10 +39,7 @@ def with_stubs(tree: ast.Module, compiled: Compile) -> ast.Module:
     stubs: dict[ast.stmt, ast.stmt] = {each: stub(each) for each in seldom if each.name in codes}
     body = [stubs.get(node, node) for node in tree.body]
     first = next((at for at, node in enumerate(body) if not isinstance(node, ast.ImportFrom)), 0)
-    body[first:first] = [
-        ast.ImportFrom(RUNTIME, [ast.alias("unpacked", UNPACKED, **NOWHERE)], 0, **NOWHERE),
-        assign(PACKED, const(text, NOWHERE), NOWHERE),
-    ]
+    body.insert(first, assign(PACKED, const(text, NOWHERE), NOWHERE))
     return ast.Module(body, [])
 
 
@@ -57,7 +54,8 @@ def stub(function: ast.FunctionDef) -> ast.FunctionDef:
     if parameters.vararg is not None:
         given.append(ast.Starred(name(parameters.vararg.arg, loc), ast.Load(), **loc))
     made = ast.copy_location(ast.FunctionDef(**dict(ast.iter_fields(function))), function)
-    made.body = [*head, ast.Return(call(call(name(UNPACKED, loc), [], loc), given, loc), **loc)]
+    imported = ast.ImportFrom(MODULE, [ast.alias("unpacked", UNPACKED, **loc)], 0, **loc)  # none at start
+    made.body = [*head, imported, ast.Return(call(call(name(UNPACKED, loc), [], loc), given, loc), **loc)]
     return made
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sema_runtime.conditions.describe import describe
-from sema_runtime.packed_code import PACKED, is_stub, whole
+from sema_runtime.packed_code import PACKED, is_stub, packed_in, whole
 from semac.pipeline import compile_source
 
 PROGRAM = """
@@ -112,3 +112,8 @@ def test_what_is_packed_is_not_read_before() -> None:
     assert type(packed.__dict__[PACKED]) is bytes
     packed.deep.__code__ = whole(packed.deep.__code__, packed.__dict__)
     assert all(type(code) is CodeType for code in packed.__dict__[PACKED].values())
+
+
+def test_coverage_sees_what_is_packed() -> None:
+    code = compile_source(PROGRAM, "<input>", "module").code
+    assert {"total", "deep"} <= {packed.co_name for packed in packed_in(code)}

@@ -45,6 +45,6 @@ place = st.builds(
 )
 
 
-@given(st.lists(place))
-def test_places_stay(places: list[Any]) -> None:
-    assert decoded(encoded(sorted(places))) == sorted(places)
+@given(st.lists(place), numbers)
+def test_places_stay(places: list[Any], start: int) -> None:
+    assert decoded(encoded(sorted(places), start), start) == sorted(places)

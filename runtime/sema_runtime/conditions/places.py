@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 PLACES = b"\xff@"  # what the constant begins with; no text of UTF-8 has such a byte
 KINDS = ("", "tail", "calls back", "callback")
 KIND, IS_SHOWN, IS_HERE, IN_LOOP, SAME_LOOP, IS_LATER = 3, 4, 8, 16, 32, 64  # what the first number of a place says
-_tables: dict[bytes, dict[tuple[int, int], Place]] = {}
+_tables: dict[tuple[bytes, int], dict[tuple[int, int], Place]] = {}
 
 
 def place_of(code: CodeType, line: int, col: int) -> Place | None:
     """What the table of code says of the call at a line and column."""
     for constant in reversed(code.co_consts):
         if type(constant) is bytes and constant.startswith(PLACES):
-            return table(constant).get((line, col))
+            return table(constant, code.co_firstlineno).get((line, col))
     return None
 
 
-def table(constant: bytes) -> dict[tuple[int, int], Place]:
-    """The places that a constant holds, by position."""
-    known = _tables.get(constant)
+def table(constant: bytes, start: int) -> dict[tuple[int, int], Place]:
+    """The places that a constant holds, by position. start: the first line of the code that has it."""
+    known = _tables.get((constant, start))
     if known is None:
         if len(_tables) > 256:
             _tables.clear()
-        known = _tables[constant] = {place[:2]: place for place in decoded(constant)}
+        known = _tables[constant, start] = {place[:2]: place for place in decoded(constant, start)}
     return known
 
 
@@ -55,15 +55,16 @@ def inlined_in(code: CodeType, line: int, col: int) -> tuple[int, int] | None:
     return (place[6], place[7]) if (place[6], place[7] - 1) in starts else None
 
 
-def encoded(places: list[Place]) -> bytes:
+def encoded(places: list[Place], start: int) -> bytes:
     """The constant of a code object that has places, which are in order.
 
     Behind what it begins with, the names of loops, then about five bytes for each place: which parts it has, and the
-    numbers of these. Lines count from that of the place, which counts from the one before.
+    numbers of these. Lines count from that of the place, which counts from the one before, the first from `start`, that
+    of the code: equal functions have the same constant.
     """
     names = sorted({place[5] for place in places})
     numbers: list[int] = []
-    before = 0
+    before = start
     around: tuple[str, int, int] = ("", 0, 0)
     for line, col, shown, shown_col, kind, *loop, later, later_col in places:
         own_loop: Any = tuple(loop)
@@ -83,13 +84,13 @@ def encoded(places: list[Place]) -> bytes:
     return PLACES + _packed([len(text)]) + text + _packed(numbers)
 
 
-def decoded(constant: bytes) -> list[Place]:
+def decoded(constant: bytes, start: int) -> list[Place]:
     """The places that a constant holds."""
-    size, start = next(_unpacked(constant, len(PLACES)))
-    names = constant[start : start + size].decode("utf-8", "surrogatepass").split("\0")
+    size, behind = next(_unpacked(constant, len(PLACES)))
+    names = constant[behind : behind + size].decode("utf-8", "surrogatepass").split("\0")
     places: list[Place] = []
-    values = (value for value, _ in _unpacked(constant, start + size))
-    line = 0
+    values = (value for value, _ in _unpacked(constant, behind + size))
+    line = start
     loop: tuple[str, int, int] = ("", 0, 0)
     for parts in values:
         line, col = line + unsigned(next(values)), next(values)

@@ -55,10 +55,11 @@ def with_places(
             entry = places[entry[6:8]]
     entries = [places[start] for start in sorted(starts & places.keys())]
     if entries:
-        text = places_table.encoded(entries)
+        text = places_table.encoded(entries, code.co_firstlineno)
         constants = (*constants, texts.setdefault(text, text))
     shown = code.co_name.removeprefix(PRIVATE)  # debuggers show one function; the qualified name tells copies apart
-    return code.replace(co_name=shown, co_consts=constants, co_linetable=merged(code.co_linetable))
+    table = merged(code.co_linetable)
+    return code.replace(co_name=shown, co_consts=constants, co_linetable=texts.setdefault(table, table))
 
 
 def _sites(numbers: set[int], calls: list[Call]) -> dict[int, sites_table.Site]:

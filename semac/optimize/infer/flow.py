@@ -24,6 +24,7 @@ from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.record_types import called_member, set_attribute
 from semac.optimize.infer.recursive import bounded, unfolded
+from semac.optimize.infer.signs import of_any_sign
 from semac.optimize.infer.solver import LATER, Solver
 from semac.types.lattice import (
     ANY,
@@ -59,7 +60,7 @@ from semac.types.lattice import field as field_of
 
 LEVELS = frozenset((LEVEL, LOOK, UPDATED))
 KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN))  # keep what they get for debuggers alone
-BOOL_TYPE, INT_TYPE = atom(TRUE | FALSE), atom(INT)
+BOOL_TYPE = atom(TRUE | FALSE)
 MANY_FIELDS = 30
 ENTERED = (map_rules, number_rules)
 
@@ -107,9 +108,12 @@ class Flow:
         changed: forms and functions whose operations may give more than before. narrowed: functions in which less can
         be than before; what they have told others stays.
         """
+        mixed = self.solver.newly_mixed()
+        if mixed is None:
+            self.solver = Solver(self.unit)
         for function in narrowed:
             self.solver.forget(function)
-        for code in [*changed, *narrowed]:
+        for code in [*changed, *narrowed, *(mixed or ())]:
             self.solver.enqueue(code)
         while (code := self.solver.next()) is not None:
             self.visit(code)
@@ -459,11 +463,6 @@ class Flow:
         for var in op.vars:
             self.solver.grow(var, ANY)
         return self.unknown(op)
-
-
-def of_any_sign(type_: Type) -> Type:
-    """The type where ints may be negative, whatever is known of them."""
-    return join(type_, INT_TYPE) if type_.tags & INT else type_
 
 
 OPS: dict[type, Callable[[Flow, Any], Type]] = {

@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import reduce
 
-from semac.types.lattice import INT, NATURAL, NEGATIVE, POSITIVE, ZERO
+from semac.types.lattice import INT, NATURAL, NEGATIVE, POSITIVE, ZERO, Type, atom, join
 
 SIGNS = (NEGATIVE, ZERO, POSITIVE)  # in the order of the numbers
 OPPOSITE = {NEGATIVE: POSITIVE, ZERO: ZERO, POSITIVE: NEGATIVE}
 Pair = Callable[[int, int], int]
+
+
+def of_any_sign(type_: Type) -> Type:
+    """The type where ints may be negative, whatever is known of them."""
+    return join(type_, atom(INT)) if type_.tags & INT else type_
 
 
 def signs_in(tags: int) -> list[int]:

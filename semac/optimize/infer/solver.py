@@ -102,13 +102,26 @@ class Solver:
         for inner in [other for other in self.unit.functions if is_inside(other, function)]:
             inner.type, inner.is_open = NEVER, False
             self.made.discard(inner)
-            for var in [*inner.params, *inner.locals]:
-                var.type = NEVER
+            self.early_open.discard(inner)
+            holders: list[Holder] = [inner, *inner.params, *inner.locals]
+            for holder in holders:
+                holder.type = NEVER
+                self.early.pop(holder, None)
             if inner.rest is not None:
                 inner.rest.type = list_of(NEVER, FLAT)
         for var in function.locals:
             if var not in function.params and var is not function.rest:
                 var.type = NEVER
+                self.early.pop(var, None)
+
+    def newly_mixed(self) -> set[Any] | None:
+        """The code that may run at both times since calls have changed; None where it tells more of all that was
+        visited."""
+        if not self.at_import:
+            return set()
+        new = mixed_code(self.unit) - self.mixed
+        self.mixed = self.mixed | new
+        return None if not self.mixed_changes and changes_arrays(new) else new
 
     # The worklist
 

@@ -27,6 +27,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.flow import inferred
 from semac.optimize.infer.importing import code_at_import, is_alone
+from semac.optimize.infer.signs import of_any_sign
 from semac.optimize.versions.apart import keep_apart
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
@@ -39,7 +40,7 @@ from semac.optimize.versions.private import (
     private_name,
     remove_copy,
 )
-from semac.types.lattice import ANY, DICT, INT, NEVER, Type, atom, join
+from semac.types.lattice import ANY, DICT, NEVER
 
 MAIN_GUARD = "__name__"
 
@@ -197,7 +198,3 @@ def changes_globals(unit: Unit) -> bool:
 
 def is_rest_known(function: Function) -> bool:
     return function.rest is not None and function.rest.type.item not in (ANY, NEVER)
-
-
-def of_any_sign(type_: Type) -> Type:
-    return join(type_, atom(INT)) if type_.tags & INT else type_

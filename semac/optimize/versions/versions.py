@@ -13,9 +13,6 @@ are no versions. Traces leave out the frame of a public function that its copy's
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from semac.anf.nodes import (
     Block,
     Call,
@@ -26,10 +23,10 @@ from semac.anf.nodes import (
     Result,
 )
 from semac.fingerprint import is_traced
-from semac.ir.nodes import Function, Var
+from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import fits
-from semac.optimize.infer.flow import inferred
+from semac.optimize.infer.flow import Flow, inferred
 from semac.optimize.loops.named import own_loop
 from semac.optimize.versions.closed import make_closed_copies
 from semac.optimize.versions.demands import Demands
@@ -63,32 +60,17 @@ def make_versions(unit: Unit) -> None:
     for version in versions:
         add_copy(unit, version)
     redirected = redirect(unit, {version.definition.var: version for version in versions})
-    inference = Inference(unit)
-    redirected = settle(inference, redirected)
+    flow = inferred(unit)
+    redirected = settle(flow, redirected)
     useful = [version for version in versions if is_useful(version)]
     for version in versions:
         if version not in useful:
             remove_copy(unit, version)
-    take_back(inference, [call for call in redirected if call.version not in useful])
+    take_back(flow, [call for call in redirected if call.version not in useful])
     for version in useful:
         add_entry(version)
-    inference.go_on(narrowed=[version.public for version in useful])
+    flow.go_on(narrowed=[version.public for version in useful])
     unit.is_typed = True
-
-
-class Inference:
-    """What is inferred of a unit, while calls in it are led to other functions."""
-
-    def __init__(self, unit: Unit) -> None:
-        self.unit = unit
-        self.flow = inferred(unit)
-
-    def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
-        """As `Flow.go_on`; anew where the code that is called decides which code runs at import."""
-        if self.unit.at_import:
-            self.flow = inferred(self.unit)
-        else:
-            self.flow.go_on(changed, narrowed)
 
 
 # Choosing
@@ -149,23 +131,24 @@ def redirect(unit: Unit, versions: dict[Var, Version]) -> list[Redirected]:
     return found
 
 
-def settle(inference: Inference, redirected: list[Redirected]) -> list[Redirected]:
+def settle(flow: Flow, redirected: list[Redirected]) -> list[Redirected]:
     """Takes calls back to the public functions until the arguments of all others are proved to fit: these are given."""
     for _ in range(ROUNDS):
         lost = [call for call in redirected if not is_proved(call)]
         if not lost:
             return redirected
-        take_back(inference, lost)
+        take_back(flow, lost)
         redirected = [call for call in redirected if call not in lost]
-    take_back(inference, redirected)
+    take_back(flow, redirected)
     return []
 
 
-def take_back(inference: Inference, calls: list[Redirected]) -> None:
+def take_back(flow: Flow, calls: list[Redirected]) -> None:
     """Has calls go to the public functions, which give all that the copies do, or more."""
     for call in calls:
         call.take_back()
-    inference.go_on({call.code for call in calls})
+    if calls:
+        flow.go_on({call.code for call in calls})
 
 
 def is_proved(call: Redirected) -> bool:
