@@ -72,7 +72,8 @@ def expression(c: Context, expr: Expr) -> ast.expr:
 def saved(c: Context, op: Op) -> ast.expr:
     """The variable to which statements give the value of an operation."""
     if type(op) is Closure:
-        target = c.names.temporary(mangle(op.function.py or name_of_argument(c, op.function)))
+        own = op.function.py or (op.function.name if op.function.name != "<lambda>" else "")
+        target = c.names.temporary(mangle(own or name_of_argument(c, op.function)))
         define_function(c, op, target)
         if c.at_module:
             c.module.names.taken.add(target)

@@ -15,6 +15,7 @@ class Sites:
     def __init__(self) -> None:
         self.numbers: dict[tuple[Var, int, int, int], int] = {}
         self.calls: list[tuple[Var, int, int, int]] = []
+        self.lost: set[Var] = set()  # functions of the top level that are nowhere else
 
     def of(self, function: Var, span: Any, outer: int = 0) -> int:
         return self._number((function, span.line, span.col, outer))
@@ -33,9 +34,10 @@ class Sites:
 
     def table(self) -> list[tuple[str, int, int, int]]:
         """The calls as `conditions/placing.py` takes them."""
-        return [(name_of(function), line, col, outer) for function, line, col, outer in self.calls]
+        return [(self._name_of(function), line, col, outer) for function, line, col, outer in self.calls]
 
-
-def name_of(function: Var) -> str:
-    """The Python name of a function; that of a local one, which the code around it stands for, is marked."""
-    return function.py if function.is_global else LOCAL + (mangle(function.name) if function.name else "<lambda>")
+    def _name_of(self, function: Var) -> str:
+        """The Python name of a function; that of one which the code around it stands for is marked."""
+        if function.is_global:
+            return LOCAL + function.py if function in self.lost else function.py
+        return LOCAL + (mangle(function.name) if function.name else "<lambda>")

@@ -78,6 +78,25 @@ def inline_calls(unit: Unit) -> None:
                 defined.add(instr.op.var)
     if inliner.makers:
         drop_unused(unit, inliner.makers.keys())
+    if inliner.moved and unit.is_closed:
+        drop_moved(unit, inliner.moved)
+
+
+def drop_moved(unit: Unit, moved: set[Var]) -> None:
+    """Takes out the functions of a program that nobody calls any more."""
+    lost = moved.difference(uses_of(unit))
+    unit.sites.lost |= lost
+    for form in unit.blocks:
+        ends = {instr.op.value.var for instr in form.instrs if defines(instr, lost)}
+        if ends:
+            form.instrs = [instr for instr in form.instrs if instr.var not in ends and not defines(instr, lost)]
+    gone = {var.function for var in lost}
+    unit.functions = [function for function in unit.functions if function not in gone]
+
+
+def defines(instr: Let, functions: set[Var]) -> bool:
+    op = instr.op
+    return type(op) is Assign and op.var in functions and type(op.value) is Ref
 
 
 def drop_unused(unit: Unit, functions: Iterable[Var]) -> None:
@@ -101,6 +120,7 @@ class Inliner:
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
         self.made: dict[Var, Function] = {}  # what they are
         self.handlers = 0  # around the code at hand
+        self.moved: set[Var] = set()  # functions of the top level that have become part of a caller
         self.places = Counter(uses_of(unit)) if unit.is_closed else Counter()  # of each global: where it is named
 
     def form(self, form: Block, defined: set[Var]) -> None:
@@ -168,6 +188,7 @@ class Inliner:
             is_inside = is_often or owner is not None
             return function if is_inside and self.is_called_once(function, var, owner) else None
         self.room -= size
+        self.moved.update([var] if var.is_global else ())
         return function
 
     def is_called_once(self, function: Function, var: Var, owner: Function | None) -> bool:
@@ -177,7 +198,10 @@ class Inliner:
         if self.handlers:
             return False  # an error would no longer end the call of a function, which some operations count on
         self.sizes[function] = 0
-        return can_be_part(function)
+        if can_be_part(function):
+            self.moved.add(var)
+            return True
+        return False
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
         """The instructions of a function in place of a call of it."""

@@ -18,6 +18,7 @@ from semac.anf.nodes import (
     If,
     Loop,
     MakeMap,
+    MakeVector,
     Match,
     Move,
     Python,
@@ -92,7 +93,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("updates", expand_updates, (*ARGUMENTS, *ALIASES)),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
-    Pass("fields", split_maps, (MakeMap,)),  # maps that nobody sees as such are a variable for each field
+    Pass("fields", split_maps, (MakeMap, MakeVector)),  # maps that nobody sees are a variable for each field
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`

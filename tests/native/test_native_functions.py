@@ -173,7 +173,7 @@ def test_a_traceback_has_the_variables_that_have_values(ways: dict[str, Any]) ->
 @pytest.mark.skipif(sys.gettrace() is not None, reason="tasks are no generators while coverage is measured")
 def test_what_stays_python_says_why(tmp_path: Path) -> None:
     """Tasks over channels that become generators are left to Python, their neighbours aren't."""
-    text = """(define (double n) (* n 2))
+    text = """(define (double n) (if (< n 0) (double (- n)) (* n 2)))
 (define (numbers n)
   (let ((out (channel/new 1))) (async (for-range (i 0 n) (channel/send out i)) (channel/close out)) out))
 (println (let loop ((c (numbers 3)) (s 0)) (let ((x (channel/recv c))) (if (nil? x) s (loop c (+ s (double x)))))))"""

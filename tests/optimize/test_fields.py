@@ -72,7 +72,27 @@ CASES = {
         " (let (({:keys [value rest other]} (parse xs))) (loop rest (+ n value (if other 1 0))))))) (go '(1 2 3))",
         "6",
     ),
+    "a map that only a local function reads": (
+        "(define (f x) (define ops {:add (fn (a) (+ a x))}) (define (do k) ((get ops k) 1)) (map do '(:add))) (f 2)",
+        "(3)",
+    ),
     "the same map twice": ("(define (f x) (let ((m {:a x})) (list (:a m) (eq? m m) m))) (f 1)", "(1 #t {:a 1})"),
+    "vectors that loops take apart": (
+        "(define (next xs) (if (null? xs) [nil '()] [(car xs) (cdr xs)]))"
+        " (define (f xs) (let loop ((s [0 '()]) (xs xs)) (let (([n out] s)) (if (null? xs) (list n out)"
+        " (let (([x more] (next xs))) (loop [(+ n x) (cons x out)] more)))))) (f '(1 2 3))",
+        "(6 (3 2 1))",
+    ),
+    "a vector of another length": (
+        "(define (f x) (let ((v (if x [1 2] [1 2 3]))) (try (let (([a b] v)) (+ a b)) (catch e (length v)))))"
+        " (list (f #t) (f #f))",
+        "(3 3)",
+    ),
+    "the ends of a loop": (
+        "(define (f xs) (let (([how n] (let loop ((xs xs) (n 0)) (cond ((null? xs) [:end n]) ((car xs) [:at n])"
+        " (else (loop (cdr xs) (+ n 1))))))) (list how n))) (list (f '(#f #f)) (f '(#f 1)))",
+        "((:end 2) (:at 1))",
+    ),
     "a key that comes later": (
         "(define (f xs) (foldl (fn (s x) (assoc s :k x)) {:a 1} xs)) (list (f '()) (f '(1)))",
         "({:a 1} {:a 1 :k 1})",

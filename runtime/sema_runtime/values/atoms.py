@@ -108,9 +108,12 @@ class Characters(dict[str, Char]):
     def __missing__(self, value: str) -> Char:
         atom = Char()
         atom.value = value
-        return self.setdefault(value, atom)
+        atom = self.setdefault(value, atom)
+        TEXTS[atom] = value
+        return atom
 
 
+TEXTS: dict[Char, str] = {}  # of the characters
 CHARS = Characters()
 
 

@@ -1,9 +1,10 @@
-"""Which variables of a function hold maps of known keywords that nobody sees as maps, or only where a loop ends.
+"""Which variables of a function hold maps of known keywords, or vectors of known length, that nobody sees as such, or
+only where a loop ends.
 
 A *carrier* gets its map from a literal, from `assoc` to another carrier, or from carriers that flow into it: through a
 move, the branches of a conditional or a handler, the rounds of a loop. What is asked of it is a field, by a literal
-keyword. Where it is used otherwise, the map *escapes*. A variable that doesn't qualify is left out, and so are those
-whose maps would have to be made more often than they are now; that is repeated until nothing changes.
+keyword or index. Where it is used otherwise, the map *escapes*. A variable that doesn't qualify is left out, and so are
+those whose maps would have to be made more often than they are now; that is repeated until nothing changes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from sema_runtime.values.atoms import Keyword
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
+    AnyPattern,
     Block,
     CallBuiltin,
     CallRuntime,
@@ -28,11 +30,13 @@ from semac.anf.nodes import (
     Lit,
     Loop,
     MakeMap,
+    MakeVector,
     MapPattern,
     Match,
     Move,
     Ref,
     Result,
+    SequencePattern,
     Try,
     VarPattern,
     While,
@@ -45,10 +49,12 @@ from semac.optimize.own.code import Code
 
 MOST = 12  # fields of a map
 MOST_ENDS = 2  # places where a loop ends and its map is seen
-Keys = dict[Any, bool]  # keyword → whether the map surely has it
+Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector
+JOINS = frozenset((If, Match, Try, Loop, For))  # operations whose value is that of one of their blocks
 ROUNDS = (Iteration, Loop, While)  # operations whose blocks run again and again
 READERS = {"get": (2, 3), "contains?": (2, 2)}
-TESTS = {"nil?": False, "not": False, "map?": True}  # what they say of every carrier
+INDICES = {"first": 0, "car": 0, "cadr": 1}  # what these read of a vector
+TESTS = {"nil?": False, "not": False}  # what they say of every carrier
 
 
 class Use(NamedTuple):
@@ -123,14 +129,17 @@ class Carriers:
         if type(op) is MakeMap:
             if op.items and all(map(is_keyword, op.items[0::2])):
                 self.flows[var] = []
+        elif type(op) is MakeVector:
+            if op.items:
+                self.flows[var] = []
         elif is_assoc(op):
             self.flows[var] = [op.args[0]]  # type: ignore[attr-defined]
         elif type(op) is Move:
             self.flows[var] = [op.value]
-        elif type(op) in (If, Try) or (type(op) is Match and not op.lenient):
+        elif type(op) is For and self.never_breaks(op):
+            self.flows[var] = [op.after.exit.value] if type(op.after.exit) is Result else []
+        elif type(op) in JOINS and not (type(op) is Match and op.lenient):
             self.flows[var] = [inner.exit.value for inner in value_blocks(op) if type(inner.exit) is Result]
-        elif type(op) is For and type(op.after.exit) is Result and self.never_breaks(op):
-            self.flows[var] = [op.after.exit.value]
 
     def loop(self, op: Any) -> None:
         target = op.source if type(op) is Loop else op
@@ -163,14 +172,20 @@ class Carriers:
         op = self.defined[var][0].op if var in self.defined and var not in self.params else None
         if type(op) is MakeMap:
             return within({key.value: True for key in op.items[0::2]})  # type: ignore[union-attr]
+        if type(op) is MakeVector:
+            return within(dict.fromkeys(range(len(op.items)), True))
         joined: Keys | None = None
         for source in self.flows[var]:
             if type(source) is not Ref or source.var not in keys:
                 return False
             known = keys[source.var]
             if known is not None:
+                if joined is not None and (is_vector(known) or is_vector(joined)) and known != joined:
+                    return False
                 joined = known if joined is None else join_keys(joined, known)
         if joined is not None and is_assoc(op):
+            if is_vector(joined):
+                return False
             joined = {**joined, **{key.value: True for key in op.args[1::2]}}  # type: ignore[union-attr]
         return within(joined) if joined is not None else None
 
@@ -189,12 +204,20 @@ class Carriers:
         op: Any = instr.op
         keys = read_keys(op) if position == 0 else None
         if keys is not None:
-            return Use(block, "read", keys)
+            subject = operands(op)[0]
+            fits = self.fits(op, keys, self.keys[subject.var] or {})  # type: ignore[union-attr]
+            return Use(block, "read" if fits else "escape", keys)
         if (position == 0 and is_assoc(op)) or type(op) is Move:
             return self.flow(block, instr.var)
         if type(op) in (Loop, For) and position < len(op.inits):
             return self.flow(block, op.params[position])
         return Use(block, "escape")
+
+    def fits(self, op: Any, keys: tuple[Any, ...], known: Keys) -> bool:
+        """Whether a read of keywords is one of a map, or one of indices is one of a vector that has them."""
+        if type(op) is Destructure and type(op.pattern) is SequencePattern:
+            return is_vector(known) and len(keys) == len(known)
+        return all((key in known) if is_vector(known) else type(key) is Keyword for key in keys)
 
     def flow(self, block: Block, target: Any) -> Use:
         return Use(block, "flow", target=target) if target in self.keys else Use(block, "escape")
@@ -227,13 +250,10 @@ class Carriers:
         if var in self.params:
             return all(keys.values()) and var not in self.captured and self.leave(var, escapes)
         instr, block = self.defined[var]
-        kind = type(instr.op)
-        if kind in (If, Match, Try):
-            return not escapes
-        if kind is For:
+        if type(instr.op) in JOINS:
             return not escapes
         if len(escapes) == len(uses) + (var in self.captured):
-            return not uses  # it is only seen as a map
+            return not escapes  # it is only seen as a map, or by nobody
         here = escapes[0].block if len(escapes) == 1 else None
         if escapes and (here is None or self.around[here] is not self.around[block] or var in self.captured):
             self.kept.add(var)
@@ -316,14 +336,23 @@ def read_keys(op: Any) -> tuple[Any, ...] | None:
         parts = op.pattern.entries
         is_plain = all(type(key) is Keyword and type(part) is VarPattern for key, part, _ in parts)
         return tuple(key for key, _, _ in parts) if is_plain else None
+    if type(op) is Destructure and type(op.pattern) is SequencePattern and op.pattern.rest is None:
+        is_plain = all(type(part) in (VarPattern, AnyPattern) for part in op.pattern.parts)
+        return tuple(range(len(op.pattern.parts))) if is_plain else None
     if type(op) is CallRuntime:
         return (op.args[1].value,) if op.path == KEYWORD_GET and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
     if type(op) is not CallBuiltin:
         return None
-    if op.name in TESTS and len(op.args) == 1:
-        return ()
+    if len(op.args) == 1:
+        return () if op.name in TESTS else (INDICES[op.name],) if op.name in INDICES else None
+    if op.name == "nth" and len(op.args) == 2 and type(op.args[1]) is Lit and type(op.args[1].value) is int:
+        return (op.args[1].value,)
     least, most = READERS.get(op.name, (1, 0))
     return (op.args[1].value,) if least <= len(op.args) <= most and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
+
+
+def is_vector(keys: Keys) -> bool:
+    return 0 in keys
 
 
 def join_keys(a: Keys, b: Keys) -> Keys:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sema_runtime.values.atoms import Keyword
 from semac.anf.build import is_fixed
 from semac.anf.literals import literal
 from semac.anf.nodes import (
+    AnyPattern,
     Assign,
     Block,
     CallRuntime,
@@ -27,12 +29,14 @@ from semac.anf.nodes import (
     Lit,
     Loop,
     MakeMap,
+    MakeVector,
+    MapPattern,
     Match,
     Move,
+    Op,
     Read,
     Ref,
     Result,
-    Try,
 )
 from semac.anf.walk import all_blocks, blocks, exit_operands, instructions, map_exit, map_operands, operands, params_of
 from semac.fingerprint import is_traced
@@ -40,7 +44,7 @@ from semac.ir.identifiers import mangle
 from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import TESTS, Carriers, read_keys, value_blocks
+from semac.optimize.fields.carriers import INDICES, JOINS, TESTS, Carriers, read_keys, value_blocks
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER
@@ -60,9 +64,12 @@ Fields = dict[Any, Field]  # by keyword
 
 def split_maps(unit: Unit) -> None:
     """Splits the maps of a unit that nobody sees."""
-    if unit.is_text or unit.is_input or is_traced() or stops(unit):
+    if unit.is_text or unit.is_input or is_traced():
         return
-    for code in all_code(unit):
+    makers = [code for code in all_code(unit) if makes_maps(code)]
+    if not makers or stops(unit):
+        return
+    for code in makers:
         for _ in range(ROUNDS):
             carriers = Carriers(code)
             if not carriers.find():
@@ -72,6 +79,10 @@ def split_maps(unit: Unit) -> None:
 
 
 ROUNDS = 3  # maps in fields are split after the maps around them
+
+
+def makes_maps(code: Code) -> bool:
+    return any(type(instr.op) in (MakeMap, MakeVector) for block in code.blocks for instr in block.instrs)
 
 
 def stops(unit: Unit) -> bool:
@@ -116,7 +127,7 @@ class Splitter:
             var = instr.var
             if var in self.keys and type(instr.op) in (If, Match) and not todo and self.gives(block, var):
                 self.end_inside(block, instr)
-            elif var in self.keys and type(instr.op) is For:
+            elif var in self.keys and type(instr.op) is For and self.carriers.never_breaks(instr.op):
                 self.go_on_after(block, instr, todo[::-1])
                 todo = []
             self.instruction(instr)
@@ -206,15 +217,14 @@ class Splitter:
         """The map in place of a carrier."""
         if type(value) is not Ref or value.var not in self.keys or value.var in self.carriers.kept:
             return value
-        fields = self.fields[value.var]
         var = temporary(value.var.name or value.var.hint or "entries", self.owner)
-        items = [part for key, field in fields.items() for part in (literal(key), again(field.value))]
-        var.op = MakeMap(items, span=span)
+        var.op = whole(self.fields[value.var], span)
         self.out.append(Let(var, var.op))
         return Ref(var)
 
-    def field_var(self, key: Any) -> Var:
-        return temporary(mangle(key.name), self.owner)
+    def field_var(self, key: Any, of: Var) -> Var:
+        hint = mangle(key.name) if type(key) is Keyword else f"{mangle(of.name or 'part')}_{key + 1}"
+        return temporary(hint, self.owner)
 
     # Instructions
 
@@ -222,7 +232,7 @@ class Splitter:
         op: Any = instr.op
         var = instr.var
         if var is not None and self.is_carrier(var):
-            if type(op) in (If, Match, Try):
+            if type(op) in JOINS:
                 self.join(instr)
             else:
                 self.made(instr)
@@ -249,6 +259,9 @@ class Splitter:
         if kind is MakeMap:
             map_operands(op, lambda value: self.shown(value, op.span))
             fields = {key.value: Field(value) for key, value in zip(op.items[0::2], op.items[1::2], strict=True)}
+        elif kind is MakeVector:
+            map_operands(op, lambda value: self.shown(value, op.span))
+            fields = {index: Field(value) for index, value in enumerate(op.items)}
         elif kind is Move:
             fields = self.fields[op.value.var]
         else:
@@ -257,8 +270,7 @@ class Splitter:
                 fields[key.value] = Field(self.shown(value, op.span))
         self.fields[instr.var] = fields
         if instr.var in self.carriers.kept:
-            items = [part for key, field in fields.items() for part in (literal(key), again(field.value))]
-            instr.op = instr.var.op = MakeMap(items, span=op.span)
+            instr.op = instr.var.op = whole(fields, op.span)
             self.out.append(instr)
 
     def read(self, instr: Let, fields: Fields) -> None:
@@ -279,7 +291,12 @@ class Splitter:
 
     def destructure(self, op: Any, fields: Fields) -> None:
         """The variables of a pattern get the fields."""
-        for key, part, _ in op.pattern.entries:
+        pattern = op.pattern
+        is_map = type(pattern) is MapPattern
+        parts = [(key, part) for key, part, _ in pattern.entries] if is_map else list(enumerate(pattern.parts))
+        for key, part in parts:
+            if type(part) is AnyPattern:
+                continue
             part.var.op = Move(again(fields[key].value if key in fields else NIL), span=op.span)
             self.out.append(Let(part.var, part.var.op))
 
@@ -288,6 +305,8 @@ class Splitter:
         name = getattr(op, "name", "")
         if name in TESTS:
             return literal(TESTS[name])
+        if name in INDICES or name == "nth":
+            return fields[INDICES.get(name) if name in INDICES else op.args[1].value].value
         field = fields.get(op.args[1].value, Field(NIL, FALSE))
         if name == "contains?":
             return field.there
@@ -296,7 +315,7 @@ class Splitter:
         return self.shown(op.args[2], op.span) if field.there is FALSE else None
 
     def join(self, instr: Let) -> None:
-        """The branches of a conditional, or a handler, give variables their values."""
+        """The branches of a conditional, a handler, or the ends of a loop give variables their values."""
         op, var = instr.op, instr.var
         assert var is not None
         targets: Fields = {}
@@ -305,12 +324,14 @@ class Splitter:
         keys = self.keys[var]
         assert keys is not None
         for key in self.kept_keys(var):
-            target, value = self.assigned(key, reads)
-            there, is_there = (TRUE, TRUE) if keys[key] else self.assigned(key, reads)
+            target, value = self.assigned(key, var, reads)
+            there, is_there = (TRUE, TRUE) if keys[key] else self.assigned(key, var, reads)
             targets[key], after[key] = Field(target, there), Field(value, is_there)
         for inner in value_blocks(op):
             if type(inner.exit) is Result:
                 self.joins[inner] = targets
+        if type(op) in (Loop, For):
+            self.loop(op)
         map_operands(op, lambda value: self.shown(value, op.span))
         instr.var = None
         var.op = None
@@ -320,9 +341,9 @@ class Splitter:
         self.out += reads
         self.fields[var] = after
 
-    def assigned(self, key: Any, reads: list[Let]) -> tuple[Ref, Ref]:
+    def assigned(self, key: Any, of: Var, reads: list[Let]) -> tuple[Ref, Ref]:
         """(a variable that branches assign, its value after them)."""
-        var, value = self.field_var(key), self.field_var(key)
+        var, value = self.field_var(key, of), self.field_var(key, of)
         var.assigned, var.type = 1, NEVER
         value.op = Read(var)
         reads.append(Let(value, value.op))
@@ -339,7 +360,7 @@ class Splitter:
                 inits.append(init)
                 continue
             inits += [field.value for field in self.wanted(param, init)]
-            variables = {key: self.field_var(key) for key in self.kept_keys(param)}
+            variables = {key: self.field_var(key, param) for key in self.kept_keys(param)}
             self.fields[param] = {key: Field(Ref(var)) for key, var in variables.items()}
             params += variables.values()
         if op.inits:
@@ -348,6 +369,13 @@ class Splitter:
             op.source.function.params = params
         else:
             op.params[:] = params
+
+
+def whole(fields: Fields, span: Any) -> Op:
+    """What makes the map or the vector of fields."""
+    if 0 in fields:
+        return MakeVector([again(field.value) for field in fields.values()], span=span)
+    return MakeMap([part for key, field in fields.items() for part in (literal(key), again(field.value))], span=span)
 
 
 def value_or(op: Any, fields: Fields) -> tuple[Expr, Block, Block]:

@@ -116,7 +116,7 @@ class Cursor:
         self.target = target
         self.walker = walker
         self.members: set[Var] = {walker}
-        self.has_rests = False
+        self.rests: set[Var] = set()  # those of the members that hold less than the whole list
         self.leaving = set(leaving_blocks(body, target))
         self.blocks = list(all_blocks(body, into_functions=False))
 
@@ -130,7 +130,7 @@ class Cursor:
         jumps = [block.exit for block in self.blocks if is_jump(block, self.target)]
         if not all(self.holds(jump.args[position]) for jump in jumps):  # type: ignore[union-attr]
             return False
-        if not self.has_rests:
+        if not any(jump.args[position].var in self.rests for jump in jumps):  # type: ignore[union-attr]
             return False  # it is the same list in every round, whose items are at hand where it leaves the loop
         inside = sum(sum(map(self.holds, self.uses_in(block))) for block in self.blocks)
         if inside < sum(ref.var in self.members for ref in refs(self.body)):
@@ -147,7 +147,8 @@ class Cursor:
                     if self.is_rest(instr.op) and instr.var is not None and is_fixed(instr.var):
                         if not instr.var.is_global:
                             self.members.add(instr.var)
-                            self.has_rests |= type(instr.op) is CallBuiltin
+                            if type(instr.op) is CallBuiltin or instr.op.value.var in self.rests:  # type: ignore[attr-defined]
+                                self.rests.add(instr.var)
 
     def is_rest(self, op: Op) -> bool:
         if type(op) is Move:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.support.text_arguments import argument_error, is_int, named_strings, strings
-from sema_runtime.values.atoms import CHARS, Char, Keyword, Symbol, char, keyword, symbol
+from sema_runtime.values.atoms import CHARS, TEXTS, Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-ONLY_CHARS = frozenset((Char,))
+text_of = TEXTS.__getitem__
 WHITESPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -242,9 +242,10 @@ def list_to_string(chars: Any) -> str:
         items = chars
     else:
         type_error("list", chars)
-    if not set(map(type, items)) <= ONLY_CHARS:
+    try:
+        return "".join(map(text_of, items))
+    except (KeyError, TypeError):
         type_error("char", next(item for item in items if type(item) is not Char))
-    return "".join([item.value for item in items])
 
 
 @builtin("string/codepoints", type="str -> flat int fresh", pure=True, total=True)
