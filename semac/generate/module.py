@@ -100,8 +100,9 @@ class ModulePrinter(ModuleState):
         """The statements of the top-level forms."""
         aliases = self.builtin_aliases()
         body: list[ast.stmt] = []
-        for index, block in enumerate(self.unit.blocks):
-            last = result and index == len(self.unit.blocks) - 1
+        last_form = self.unit.last_form
+        for block in self.unit.blocks:
+            last = result and block is last_form
             self.top(block, Dest("assign", RESULT) if last else DROP, body)
         return [*aliases, *body]
 

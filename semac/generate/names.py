@@ -174,6 +174,7 @@ class ModuleNames:
             return [*offered, *([table(NAMES_TABLE, self.display)] if self.display else [])]
         shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
         shared = [var for var in unit.globals.values() if var.function is None or var.function.original is None]
+        shared = [var for var in shared if not var.is_private]
         shared = [var for var in shared if not is_module_attribute(var.name)]  # each module has its own
         own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in shared]
         listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)

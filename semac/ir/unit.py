@@ -47,7 +47,14 @@ class Unit:
         ] = {}  # by line, name and parameters: the globals a function reads
         self.warnings: list[Any] = []  # what is accepted and surely a mistake (`analyze/suspects.py`)
         self.at_import: set[Any] = set()  # forms and functions that run while a module is imported and never later
+        self.epilogue: Any = None  # the last block, where it is none of a form
         self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it
+
+    @property
+    def last_form(self) -> Any:
+        """The block whose value is that of the unit; None where it has no forms."""
+        forms = [block for block in self.blocks[-2:] if block is not self.epilogue]
+        return forms[-1] if forms else None
 
     @property
     def is_closed(self) -> bool:

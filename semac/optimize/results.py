@@ -1,8 +1,9 @@
 """Results that nobody reads are nil: those of forms, and of functions that are only called for their effects.
 
 `(define (put! k v) (set! table (assoc table k v)))` returns the table, which then would be seen by whoever calls it.
-Assumes inferred types, by which calls are known. Sound because every call of such a function is in the unit, and drops
-the value, or hands it on as a result that nobody reads either.
+In a module that is so for what only its import runs (`infer/importing.py`). Assumes inferred types, by which calls are
+known. Sound because every call of such a function is in the unit, and drops the value, or hands it on as a result that
+nobody reads either.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ BRANCHES = (anf.If, anf.Match)
 
 
 def drop_results(unit: Unit) -> None:
-    """Rewrites functions of a closed unit whose results nobody reads."""
-    if not unit.is_closed or unit.is_input or unit.is_text:
+    """Rewrites functions whose results nobody reads: of a closed unit, or those that only an import runs."""
+    if unit.is_input or unit.is_text or not (unit.is_closed or unit.at_import):
         return
+    last_form = unit.last_form
     code = all_code(unit)
     kept = called_elsewhere(code)
+    if not unit.is_closed:
+        kept |= {part.function for part in code if part.function is not None and part.function not in unit.at_import}
     called: set[Function] = set()  # the others keep what they give, for who looks at the program
     readers: dict[Function, set[Function]] = {}  # a function → those whose result is its own
     for part in code:
@@ -43,14 +47,14 @@ def drop_results(unit: Unit) -> None:
                 is_value = instr.var in tails and instr.var not in read
                 if is_value and part.function is not None:
                     readers.setdefault(callee, set()).add(part.function)
-                elif is_value and part.block is not unit.blocks[-1]:
+                elif is_value and part.block is not last_form:
                     pass  # the value of a form in the middle
                 elif instr.var in tails or instr.var in read or instr.var.name:
                     kept.add(callee)
     spread(kept, readers)
     for part in code:
         function = part.function
-        if function is None and part.block is not unit.blocks[-1]:
+        if function is None and part.block is not last_form and (unit.is_closed or part.block in unit.at_import):
             drop(part.block)
         elif function is not None and function in called - kept and is_plain(function):
             drop(part.block)

@@ -66,6 +66,44 @@ TWICE = """
 (define noted (map note! (list :a :b)))
 (define kept (get state :a))
 """
+MEMO = """
+(define memo {})
+(define table (hashmap/new))
+(define (fib n)
+  (or (get memo n)
+      (let ((r (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))) (set! memo (assoc memo n r)) r)))
+(define (note! k v) (set! table (assoc table k v)))
+(define (forget! k) (set! table (dissoc table k)))
+(define answers (map fib (range 20)))
+(for-each (fn (k) (note! k k)) (list 1 "two" :three 4 [5 6]))
+(forget! 4)
+(define kept (count table))
+(define before table)
+(note! 7 8)
+"""
+HANDED_MEMO = """
+(define memo {})
+(define (note! k) (set! memo (assoc memo k (count memo))) k)
+(define (all! f xs) (map f xs))
+(define notes (all! note! (list :a :b)))
+(note! :c)
+(define seen memo)
+(note! :d)
+"""
+HIGHER = """
+(define kept '())
+(define limit 3)
+(define (keep! f) (set! kept (cons f kept)) f)
+(define (times f n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (+ s (f i))))))
+(define (both f g x) (+ (f x) (times g 2) x))
+(define (capped x) (if (< x limit) x limit))
+(define a (times (fn (x) (capped (* x 2))) 5))
+(define b (times (keep! (fn (x) (capped (+ x 1)))) 5))
+(define c (both (fn (x) (capped x)) capped 4))
+(define (later x) (map (fn (f) (f x)) kept))
+(define d (times (fn (x) (set! limit (+ limit x)) limit) 3))
+(define e (let ((call (fn (f x) (f x)))) (keep! call) (call (fn (x) (capped x)) 2)))
+"""
 
 
 def square(side: Any) -> Map:
@@ -97,6 +135,22 @@ CASES: list[tuple[str, list[Callable[[dict[str, Any]], Any]]]] = [
     (SHAPES, [replace, extend, lambda m: m["area"](square(4))]),
     (HANDED_ON, [lambda m: m["after"]]),
     (GUARDED, [lambda m: m["set_limit_mut"]("a"), lambda m: m["below"](3)]),
+    (
+        MEMO,
+        [lambda m: m["fib"](25), lambda m: m["note_mut"](keyword("x"), 1), lambda m: m["before"], lambda m: m["memo"]],
+    ),
+    (
+        MEMO,
+        [
+            lambda m: put(m, "memo", {}),
+            lambda m: m["fib"](12),
+            lambda m: put(m, "table", 5),
+            lambda m: m["forget_mut"](1),
+        ],
+    ),
+    (HANDED_MEMO, [lambda m: m["note_mut"](1), lambda m: m["memo"]]),
+    (HIGHER, [lambda m: m["times"](lambda x: "text", 2), lambda m: m["capped"]("a"), lambda m: m["capped"](2.5)]),
+    (HIGHER, [lambda m: put(m, "limit", 1.5), lambda m: m["d"], lambda m: m["capped"](2)]),
     (TWICE, [lambda m: m["note_mut"](keyword("c"))]),
 ]
 
@@ -105,7 +159,7 @@ def outcomes(source: str, steps: list[Callable[[dict[str, Any]], Any]], name: st
     """What the globals hold after an import, and what each step gives."""
     scope: dict[str, Any] = {"__name__": name}
     exec(compile_source(source, "<test>", "module").code, scope)
-    found = [f"{key}: {to_text(value)}" for key, value in scope.items() if is_data(key, value)]
+    found = [f"{key}: {to_text(value)}" for key, value in sorted(scope.items()) if is_data(key, value)]
     for step in steps:
         try:
             found.append(to_text(step(scope)))

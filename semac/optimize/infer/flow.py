@@ -215,7 +215,8 @@ class Flow:
     def assign(self, op: anf.Assign) -> Type:
         type_ = self.operand(op.value)
         known = op.var.known_function
-        if op.var.is_global and not self.solver.closed and (known is None or known.original is None):
+        is_seen = op.var.is_global and not op.var.is_private and not self.solver.closed
+        if is_seen and (known is None or known.original is None):
             self.solver.escape(type_, LATER)  # others read the globals of a module, but for private copies
         self.solver.grow(op.var, type_)
         return atom(NIL)

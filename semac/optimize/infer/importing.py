@@ -78,19 +78,22 @@ def mixed_code(unit: Unit) -> set[Any]:
     mixed: set[Any] = {form for form in unit.blocks if form not in unit.at_import}
     todo = list(mixed)
     for code in unit.at_import:
-        found = named_in(unit, code if type(code) is Block else code_of(code)) - mixed
+        found = named_in(block_of(code)) - unit.at_import - mixed
         mixed |= found
         todo += found
     while todo:
-        code = todo.pop()
-        found = named_in(unit, code if type(code) is Block else code_of(code)) - mixed
+        found = named_in(block_of(todo.pop())) - unit.at_import - mixed
         mixed |= found
         todo += found
     return mixed
 
 
-def named_in(unit: Unit, code: Block) -> set[Function]:
-    """The functions that code names or makes, but for those that run at import; what it defines isn't named by that."""
+def block_of(code: Any) -> Block:
+    return code if type(code) is Block else code_of(code)
+
+
+def named_in(code: Block) -> set[Function]:
+    """The functions that code names or makes; what it defines isn't named by that."""
     found: set[Function] = set()
     for block in all_blocks(code, into_functions=False):
         defined = {
@@ -108,7 +111,7 @@ def named_in(unit: Unit, code: Block) -> set[Function]:
         for value in exit_operands(block.exit):
             if type(value) is Ref:
                 found |= known(value.var)
-    return found - unit.at_import
+    return found
 
 
 def known(var: Var) -> set[Function]:
@@ -122,7 +125,7 @@ def changes_arrays(mixed: set[Any]) -> bool:
         (type(instr.op) is CallBuiltin and INDEX[instr.op.name][0] == ARRAYS)
         or any(type(value) is BuiltinRef and INDEX[value.name][0] == ARRAYS for value in operands(instr.op))
         for code in mixed
-        for block in all_blocks(code if type(code) is Block else code_of(code))
+        for block in all_blocks(block_of(code))
         for instr in block.instrs
     )
 
@@ -130,40 +133,87 @@ def changes_arrays(mixed: set[Any]) -> bool:
 # Local functions
 
 
+def code_at_import(forms: list[Block], copies: list[Function]) -> set[Any]:
+    """Of forms, copies that nothing but these and they themselves call, and functions made there: what surely runs
+    while they do. Functions that are handed on may run later, so neither they nor what they name are part of it."""
+    while True:
+        inside = parted(forms, copies)
+        left = [copy for copy in copies if copy in inside]
+        if len(left) == len(copies):
+            return inside
+        copies = left  # what is handed to the others is handed on
+
+
+def parted(forms: list[Block], copies: list[Function]) -> set[Any]:
+    codes = [*forms, *map(code_of, copies)]
+    inside: set[Any] = {*forms, *copies, *local_functions(codes)}
+    todo = [made for code in list(inside) for made in made_in(block_of(code)) if made not in inside]
+    seen = set(todo)
+    while todo:
+        for named in named_in(code_of(todo.pop())):
+            inside.discard(named)
+            if named not in seen:
+                seen.add(named)
+                todo.append(named)
+    return inside
+
+
 def local_functions(codes: list[Block]) -> set[Function]:
-    """The functions made in code that nothing but this code, and they themselves, ever calls."""
+    """The functions made in code whose values stay there: variables and parameters hold them that are only called,
+    handed to builtins that call them at once, or to other such parameters."""
     made: dict[Var, Function] = {}
+    holders: set[Var] = set()
+    own = set(codes)
     for code in codes:
         for block in all_blocks(code):
             for instr in block.instrs:
-                if type(instr.op) is Closure and instr.var is not None and is_fixed(instr.var):
-                    made[instr.var] = instr.op.function
-    local = set(made.values())
+                op = instr.op
+                if type(op) is Closure and instr.var is not None and is_fixed(instr.var):
+                    made[instr.var] = op.function
+                    holders |= {instr.var, *op.function.params}
+                elif type(op) is Call and type(op.head) is Ref and op.head.var.known_function is not None:
+                    function = op.head.var.known_function
+                    holders.update(function.params if code_of(function) in own else ())
     while True:
-        outer = [*codes, *map(code_of, local)]
-        inside = {instr.op.function for code in outer for block in all_blocks(code, False) for instr in block.instrs
-                  if type(instr.op) is Closure}  # fmt: skip
-        others = inside - local
-        shown = {var for code in outer for var in handed_on(code)}
-        shown |= {var for other in others for block in all_blocks(code_of(other)) for var in mentioned(block)}
-        kept = (local & inside) - {made[var] for var in shown if var in made}
-        if kept == local:
+        local = {function for var, function in made.items() if var in holders}
+        inner = [*codes, *map(code_of, local)]
+        shown = {var for code in inner for var in handed_on(code, holders)}
+        shown.update(param for function in made.values() if function not in local for param in function.params)
+        for code in inner:
+            for other in made_in(code) - local:
+                shown |= {var for block in all_blocks(code_of(other)) for var in mentioned(block)}
+        if holders.isdisjoint(shown):
             return local
-        local = kept
+        holders -= shown
 
 
-def handed_on(code: Block) -> Iterator[Var]:
-    """The variables whose values code does something else with than calling them."""
+def made_in(code: Block) -> set[Function]:
+    closures = [instr.op for block in all_blocks(code, False) for instr in block.instrs if type(instr.op) is Closure]
+    return {closure.function for closure in closures}
+
+
+def handed_on(code: Block, holders: set[Var]) -> Iterator[Var]:
+    """The variables whose values code does something else with than calling them or handing them to holders."""
     for block in all_blocks(code, into_functions=False):
         for instr in block.instrs:
             op = instr.op
             values = operands(op)
             if type(op) is Call:
-                values = list(op.args)
+                params = known_params(op)
+                values = [
+                    arg for index, arg in enumerate(op.args) if index >= len(params) or params[index] not in holders
+                ]
             elif type(op) is CallBuiltin:
                 values = [value for index, value in enumerate(op.args) if not is_called_at_once(op, index)]
             yield from (value.var for value in values if type(value) is Ref)
         yield from (value.var for value in exit_operands(block.exit) if type(value) is Ref)
+
+
+def known_params(op: Call) -> list[Var]:
+    function = op.head.var.known_function if type(op.head) is Ref else None
+    if function is None or function.rest is not None or len(function.params) != len(op.args):
+        return []
+    return function.params
 
 
 def mentioned(block: Block) -> Iterator[Var]:

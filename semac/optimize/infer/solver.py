@@ -71,7 +71,7 @@ class Solver:
     def start(self) -> None:
         unit = self.unit
         for var in unit.globals.values():
-            known = var.defined and (self.closed or not var.assigned)
+            known = var.defined and (self.closed or not var.assigned or var.is_private)
             var.type, var.readers = NEVER if known and not self.shared else ANY, set()
             if self.at_import and not var.defined:
                 self.early[var] = ANY

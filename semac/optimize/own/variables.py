@@ -5,7 +5,8 @@ looks something up at once, or stores a changed map in the same variable.
 
 Assumes inferred types. Sound because every map that the variable gets is fresh, or its own with a change; because
 between a read of the variable and the use of what was read nothing runs that could change it; and because no reader
-keeps what it has read. A global is one of a program, which nobody else reads.
+keeps what it has read. A global is one of a program, which nobody else reads, or stands for one while a module is
+imported (`versions/apart.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from semac.optimize.operators import replace
 from semac.optimize.own.code import all_code
 from semac.optimize.own.dicts import DictRewriter, Dicts
 from semac.optimize.own.representation import CHANGE, LEND, READ
+from semac.optimize.versions.apart import is_handed_over
 from semac.types.lattice import DICT, FN, NIL, atom
 
 CHANGERS = frozenset(("assoc", "dissoc"))
@@ -77,7 +79,7 @@ class Candidates:
         """Whether a variable changes, is this unit's alone, and holds maps."""
         if type(var) is not Var or is_fixed(var) or var.early or not var.name or var.type is None:
             return False
-        return var.type.only(DICT) and (self.is_closed or not var.is_global)
+        return var.type.only(DICT) and (self.is_closed or not var.is_global or var.is_private)
 
     def block(self, block: Block) -> None:
         for instr in block.instrs:
@@ -156,7 +158,7 @@ class Uses:
             return False
         if type(op) is anf.Assign:
             self.is_stored = self.is_stored or op.var is self.variable
-            return op.var is self.variable
+            return op.var is self.variable or is_handed_over(op, self.variable)
         if type(op) is anf.Move:
             return self.follows(var)
         how = [use.how for use in self.form.uses_of(op, var) if use.var is used[0]]

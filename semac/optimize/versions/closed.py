@@ -26,21 +26,21 @@ from semac.ir.nodes import Function
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.flow import inferred
-from semac.optimize.infer.importing import is_alone, local_functions
+from semac.optimize.infer.importing import code_at_import, is_alone
 from semac.optimize.infer.signs import of_any_sign
+from semac.optimize.versions.apart import keep_apart
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
 from semac.optimize.versions.private import (
     Redirected,
     Version,
     add_copy,
-    block_of,
     calls_by_name,
     is_useful,
     private_name,
     remove_copy,
 )
-from semac.types.lattice import ANY, NEVER
+from semac.types.lattice import ANY, DICT, NEVER
 
 MAIN_GUARD = "__name__"
 
@@ -66,13 +66,9 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     for version in copies.values():
         add_copy(unit, version)
         version.private.kinds = []
-    codes: list[Any] = [*forms, *(version.private for version in copies.values())]
+    redirected = redirect([*forms, *(version.private for version in copies.values())], copies)
     if alone:
-        local = local_functions([block_of(code) for code in codes])
-        unit.at_import = {*forms, *bodies, *local, *(version.private for version in copies.values())}
-        redirected = redirect([*codes, *local], copies, False)
-    else:
-        redirected = redirect(codes, copies, True)
+        unit.at_import = code_at_import(forms, [version.private for version in copies.values()]) | bodies
     flow = inferred(unit)
     kept = wanted(copies, calls, hot, demands, alone)
     for function, version in copies.items():
@@ -80,25 +76,27 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
             function.has_copy = True
         else:
             remove_copy(unit, version)
-            unit.at_import -= version.copied
     lost = [call for call in redirected if call.version.public not in kept]
     for call in lost:
         call.take_back()
-    dropped = [function for function in kept if alone and drop_test(copies[function].private)]
-    if not dropped:  # else less can be than before
+    if alone:
+        unit.at_import = code_at_import(forms, [copies[function].private for function in kept]) | bodies
+        for function in kept:
+            if copies[function].private in unit.at_import:
+                drop_test(copies[function].private)
+        if "apart" not in left_out(unit):
+            keep_apart(unit)
+    else:
         flow.go_on({call.code for call in lost})
         unit.is_typed = True
     return kept
 
 
-def drop_test(function: Function) -> bool:
+def drop_test(function: Function) -> None:
     """Takes out the question whether somebody has extended a multimethod: while the module is imported nobody has."""
     first, *others = function.code.instrs or [None]
-    asks = first is not None and type(first.op) is CallRuntime and first.op.path == EXTENDED
-    if not asks or type(others[0].op) is not If:
-        return False
-    function.code = others[0].op.otherwise
-    return True
+    if first is not None and type(first.op) is CallRuntime and first.op.path == EXTENDED and type(others[0].op) is If:
+        function.code = others[0].op.otherwise
 
 
 def is_guarded(form: Block) -> bool:
@@ -122,12 +120,12 @@ def used_as_values(unit: Unit) -> set[Function]:
     }
 
 
-def redirect(codes: list[Any], copies: dict[Function, Version], into_functions: bool) -> list[Redirected]:
+def redirect(codes: list[Any], copies: dict[Function, Version]) -> list[Redirected]:
     """Leads the calls in forms and functions to copies."""
     redirected = [
         Redirected(op, copies[var.known_function], own)
         for code in codes
-        for op, var, own in calls_by_name(code, into_functions)
+        for op, var, own in calls_by_name(code)
         if var.known_function in copies
     ]
     for call in redirected:
@@ -146,7 +144,8 @@ def wanted(
     kept = {
         function
         for function, version in copies.items()
-        if function in hot and knows_more(version, demands) and is_useful(version)
+        if function in hot
+        and (is_worth(version, demands) if at_import else knows_more(version, demands) and is_useful(version))
     }
     if kept and at_import:
         kept |= {function for function in copies if changes_state(function)}
@@ -155,6 +154,16 @@ def wanted(
         if not more:
             return kept
         kept |= more
+
+
+def is_worth(version: Version, demands: Demands) -> bool:
+    """Whether a copy that runs at import is worth its size: it may take and give maps as bare dicts, too."""
+    knows_any = any(param.type not in (ANY, NEVER) for param in version.private.params)
+    return (
+        knows_more(version, demands)
+        or version.private.type.only(DICT)
+        or (knows_any and not is_useful(version))  # a test at the entry wouldn't pay
+    )
 
 
 def knows_more(version: Version, demands: Demands) -> bool:
