@@ -31,12 +31,29 @@ from semac.generate.python_ops import PURE as PURE
 from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.python_ops import READ as READ
 from semac.ir.intrinsics import TAIL_OF, WITH_ENTRIES, WITH_ENTRY
-from semac.types.lattice import CHAR, DICT, INT, KEYWORD, SEQUENCE, STR, SYMBOL, Type
+from semac.types.lattice import (
+    ARRAY,
+    CHAR,
+    DICT,
+    FLOAT,
+    INT,
+    KEYWORD,
+    LIST,
+    MAP,
+    NIL,
+    SEQUENCE,
+    STR,
+    SYMBOL,
+    VECTOR,
+    Type,
+)
 
 CONDITION_FIELD = "sema_runtime.conditions.caught:condition_field"
 RUNTIME_RANKS = {CONDITION_FIELD: READ, TAIL_OF: PURE, WITH_ENTRY: PURE, WITH_ENTRIES: PURE}
 DIVISIONS = frozenset(("mod", "floordiv"))
 PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are
+
+OR_NIL = {"int": INT, "float": FLOAT, "str": STR, "tuple": VECTOR, "List": LIST, "Map": MAP, "MutableArray": ARRAY}
 
 
 def own_rank(op: Op) -> int:
@@ -110,3 +127,9 @@ def loop_rank(op: Iteration) -> int:
 def commute(a: int, b: int) -> bool:
     """Whether operations of these ranks may change places."""
     return (a + b <= READ + READ and EFFECT not in (a, b)) or PURE in (a, b)
+
+
+def is_nil_else(arg: Expr, kind: str) -> bool:
+    """Whether a value surely is nil where it isn't of the kind."""
+    tags = OR_NIL.get(kind, 0)
+    return arg.type.tags & NIL != 0 and bool(arg.type.tags & tags) and arg.type.only(tags | NIL)

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from semac.anf.nodes import Expr, Fits, Guarded, Lit, Op, Read
 from semac.anf.records import RecordType
 from semac.generate.context import Context
+from semac.generate.effects import is_nil_else
 from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, walrus
 from semac.generate.records import has_class
-from semac.types.lattice import ARRAY, FLOAT, INT, LIST, MAP, NIL, STR, VECTOR
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
@@ -27,7 +27,6 @@ TYPES = {
 }  # fmt: skip
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
-OR_NIL = {"int": INT, "float": FLOAT, "str": STR, "tuple": VECTOR, "List": LIST, "Map": MAP, "MutableArray": ARRAY}
 NUMBER = "number"  # an int or a float, all the operands of the same type
 ATOMIC = "sema_runtime.values.maps:ATOMIC"
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
@@ -149,12 +148,6 @@ def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.ex
     path = TYPES[kind]
     wanted = operands.c.runtime(path, loc) if path else builtin(kind, loc)
     return ast.Compare(asked[0], [ast.Is() for _ in asked], [*asked[1:], wanted], **loc)
-
-
-def is_nil_else(arg: Expr, kind: str) -> bool:
-    """Whether a value surely is nil where it isn't of the kind."""
-    tags = OR_NIL.get(kind, 0)
-    return arg.type.tags & NIL != 0 and bool(arg.type.tags & tags) and arg.type.only(tags | NIL)
 
 
 def _length_of(part: str) -> Callable[[ast.expr, Loc], ast.expr]:

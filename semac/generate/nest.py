@@ -41,7 +41,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
 from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
-from semac.generate.effects import EFFECT, PURE, commute, own_rank, rank, value_type
+from semac.generate.effects import EFFECT, PURE, commute, is_nil_else, own_rank, rank, value_type
 from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
 from semac.generate.python_ops import PYTHON_OPS
 from semac.ir.nodes import Function
@@ -313,5 +313,14 @@ def guarded_operands(op: Guarded) -> list[bool]:
     """An operand that is tested may be computed in the test: then nothing before it may be computed later."""
     tested = [position for _, positions in op.tests for position in positions]
     last_tested = max(tested)
-    sure = op.tests[0][1][:2]  # what comes later isn't computed where the test stops before it
+    kind, positions = op.tests[0]
+    sure = positions[:2]  # what comes later isn't computed where the test stops before it
+    if any(may_be_nil(op.args[position], kind) for position in positions):
+        sure = positions[:1] if may_be_nil(op.args[positions[0]], kind) else ()  # they are asked first, one by one
     return [index in sure or index > last_tested for index in range(len(op.args))]
+
+
+def may_be_nil(value: Expr, kind: str) -> bool:
+    """Whether the test of a kind may ask an operand whether it is nil."""
+    op = value.var.op if type(value) is Ref else None
+    return is_nil_else(value, kind) or (isinstance(op, Op) and is_nil_else(op, kind))

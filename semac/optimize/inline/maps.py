@@ -19,7 +19,8 @@ def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str) -> Op | No
     if not place.guards or not may_be(type_, MAP) or not (is_stored_key(key) or may_be(key.type, STORED_AS_THEY_ARE)):
         return None
     is_map = [] if type_.only(DICT) else [is_kind(type_, DICT, "Map")]
-    return guarded(op, fast, *is_map, *([] if is_stored_key(key) else [("atomic", (1,))]))
+    tests = [*is_map, *([] if is_stored_key(key) else [("atomic", (1,))])]
+    return guarded(op, fast, *tests) if tests else Python(fast, op.args)
 
 
 def is_item(type_: Type, key: Expr) -> bool:
