@@ -13,9 +13,9 @@ HASH_KEY = 0x53454D41
 COMPILING = tuple(
     tuple(folder.split("/")) if folder else ()
     for folder in (
-        "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/infer",
-        "optimize/inline", "optimize/loops", "optimize/own", "optimize/steps", "optimize/texts", "optimize/versions",
-        "generate", "generate/text",
+        "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/fields",
+        "optimize/infer", "optimize/inline", "optimize/loops", "optimize/own", "optimize/steps", "optimize/texts",
+        "optimize/versions", "generate", "generate/text",
     )
 )  # fmt: skip
 

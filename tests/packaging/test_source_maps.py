@@ -67,6 +67,7 @@ def test_the_code_has_the_places_of_the_source(tmp_path: Path, mapped: Any) -> N
         source = tmp_path / f"m{number}.sema"
         source.write_text(program.read_text("utf-8"), "utf-8")
         unit = compile_source(source.read_text("utf-8"), str(source), "module", lists_globals=True)
+        unit.packs = False  # the code of a module that is written as Python lies open
         code = mapped(source)
         assert code is not None, program
         for own, hooked in zip(facts(code), facts(unit.code), strict=True):
