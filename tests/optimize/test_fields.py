@@ -88,6 +88,11 @@ CASES = {
         " (list (f #t) (f #f))",
         "(3 3)",
     ),
+    "an item that a vector hasn't": (
+        "(define (f q) (let ((v [q 1])) (list (nth v 1) (try (nth v 5) (catch e (:message e)))"
+        " (try (:a v) (catch e (:message e)))))) (f 3)",
+        '(1 "index 5 out of bounds (length 2)" "expected map or hashmap, got vector")',
+    ),
     "the ends of a loop": (
         "(define (f xs) (let (([how n] (let loop ((xs xs) (n 0)) (cond ((null? xs) [:end n]) ((car xs) [:at n])"
         " (else (loop (cdr xs) (+ n 1))))))) (list how n))) (list (f '(#f #f)) (f '(#f 1)))",

@@ -205,19 +205,13 @@ class Carriers:
         keys = read_keys(op) if position == 0 else None
         if keys is not None:
             subject = operands(op)[0]
-            fits = self.fits(op, keys, self.keys[subject.var] or {})  # type: ignore[union-attr]
-            return Use(block, "read" if fits else "escape", keys)
+            is_read = fits(op, keys, self.keys[subject.var] or {})  # type: ignore[union-attr]
+            return Use(block, "read" if is_read else "escape", keys)
         if (position == 0 and is_assoc(op)) or type(op) is Move:
             return self.flow(block, instr.var)
         if type(op) in (Loop, For) and position < len(op.inits):
             return self.flow(block, op.params[position])
         return Use(block, "escape")
-
-    def fits(self, op: Any, keys: tuple[Any, ...], known: Keys) -> bool:
-        """Whether a read of keywords is one of a map, or one of indices is one of a vector that has them."""
-        if type(op) is Destructure and type(op.pattern) is SequencePattern:
-            return is_vector(known) and len(keys) == len(known)
-        return all((key in known) if is_vector(known) else type(key) is Keyword for key in keys)
 
     def flow(self, block: Block, target: Any) -> Use:
         return Use(block, "flow", target=target) if target in self.keys else Use(block, "escape")
@@ -349,6 +343,13 @@ def read_keys(op: Any) -> tuple[Any, ...] | None:
         return (op.args[1].value,)
     least, most = READERS.get(op.name, (1, 0))
     return (op.args[1].value,) if least <= len(op.args) <= most and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
+
+
+def fits(op: Any, keys: tuple[Any, ...], known: Keys) -> bool:
+    """Whether a read of keywords is one of a map, or one of indices is one of a vector that has them."""
+    if type(op) is Destructure and type(op.pattern) is SequencePattern:
+        return is_vector(known) and len(keys) == len(known)
+    return all((key in known) if is_vector(known) else type(key) is Keyword for key in keys)
 
 
 def is_vector(keys: Keys) -> bool:

@@ -44,7 +44,7 @@ from semac.ir.identifiers import mangle
 from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import INDICES, JOINS, TESTS, Carriers, read_keys, value_blocks
+from semac.optimize.fields.carriers import INDICES, JOINS, TESTS, Carriers, fits, read_keys, value_blocks
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER
@@ -237,8 +237,9 @@ class Splitter:
             else:
                 self.made(instr)
             return
-        subject = operands(op)[0] if read_keys(op) is not None else None
-        if type(subject) is Ref and subject.var in self.fields:
+        keys = read_keys(op)
+        subject = operands(op)[0] if keys is not None else None
+        if type(subject) is Ref and subject.var in self.fields and fits(op, keys or (), self.keys[subject.var] or {}):
             if type(op) is Destructure:
                 self.destructure(op, self.fields[subject.var])
             else:
