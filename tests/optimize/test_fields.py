@@ -51,6 +51,11 @@ CASES = {
         " (list (f 1) (f #f))",
         "((#t 1 1) (#f nil :none))",
     ),
+    "a default that is a map of known fields": (
+        "(define (f c) (let ((d {:z 1}) (r (if c {:ok 1} {:err 2}))) (list (:z d) (get r :ok d))))"
+        " (list (f #t) (f #f))",
+        "((1 1) (1 {:z 1}))",
+    ),
     "the result of a handler": (
         "(define (f x) (let ((r (try {:ok (/ 10 x)} (catch e {:err (:message e)})))) (or (:ok r) (:err r))))"
         " (list (f 5) (f 0))",

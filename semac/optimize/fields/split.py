@@ -278,7 +278,7 @@ class Splitter:
         op: Any = instr.op
         value = self.answer(op, fields)
         if value is None:
-            instr.op = If(*value_or(op, fields), span=op.span)
+            instr.op = self.value_or(op, fields)
         elif instr.var is None:
             return
         elif is_fixed(instr.var) and not instr.var.is_global and instr.var not in self.carriers.captured:
@@ -314,6 +314,12 @@ class Splitter:
         if len(op.args) < 3 or field.there is TRUE:
             return field.value
         return self.shown(op.args[2], op.span) if field.there is FALSE else None
+
+    def value_or(self, op: Any, fields: Fields) -> If:
+        """A look-up with a default, of a field that may be missing."""
+        field, default = fields[op.args[1].value], self.shown(op.args[2], op.span)
+        there, missing = Block([], Result(again(field.value))), Block([], Result(default))
+        return If(again(field.there), there, missing, span=op.span)
 
     def join(self, instr: Let) -> None:
         """The branches of a conditional, a handler, or the ends of a loop give variables their values."""
@@ -377,12 +383,6 @@ def whole(fields: Fields, span: Any) -> Op:
     if 0 in fields:
         return MakeVector([again(field.value) for field in fields.values()], span=span)
     return MakeMap([part for key, field in fields.items() for part in (literal(key), again(field.value))], span=span)
-
-
-def value_or(op: Any, fields: Fields) -> tuple[Expr, Block, Block]:
-    """The test and the branches of a look-up with a default, of a field that may be missing."""
-    field = fields[op.args[1].value]
-    return again(field.there), Block([], Result(again(field.value))), Block([], Result(op.args[2]))
 
 
 def again(value: Expr) -> Expr:
