@@ -25,9 +25,11 @@ from semac.anf.nodes import (
     SequencePattern,
     Stage,
     VarPattern,
+    While,
 )
 from semac.ir.nodes import Function, NamedLet, Var
 
+LOOPS = frozenset((Loop, While, For, Comprehension))  # operations whose blocks run again and again
 NO_BLOCKS: list[Block] = []  # most operations have none
 HOLDERS = frozenset((Match, Comprehension))  # whose blocks aren't all fields of their own
 

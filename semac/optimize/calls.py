@@ -23,15 +23,12 @@ from semac.anf.nodes import (
     CallBuiltin,
     CallRuntime,
     Closure,
-    Comprehension,
     Destructure,
-    For,
     If,
     Iteration,
     Let,
     Lit,
     Logic,
-    Loop,
     MakeMap,
     MakeVector,
     Match,
@@ -43,9 +40,8 @@ from semac.anf.nodes import (
     Result,
     Throw,
     Try,
-    While,
 )
-from semac.anf.walk import all_blocks, blocks, bound, code_of, instructions, refs
+from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructions, refs
 from semac.fingerprint import is_profiled, is_traced
 from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
 from semac.ir.nodes import Function, Var
@@ -57,7 +53,6 @@ ALWAYS, OFTEN = 4, 16  # operations of functions that are small enough anywhere,
 ONCE = 150  # operations of a function that is called in one place of a program
 GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
 SPARE = 200
-LOOPS = frozenset((Loop, While, For, Comprehension))
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
 MOVABLE = PLAIN | LOOPS | {Call, CallBuiltin, CallRuntime, Destructure, Match, Throw, Try}
 NOBODY = Function("", None)

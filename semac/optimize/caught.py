@@ -16,19 +16,15 @@ from semac.anf.build import is_fixed
 from semac.anf.nodes import (
     Block,
     CallRuntime,
-    Comprehension,
     Expr,
-    For,
     Let,
     Lit,
-    Loop,
     MakeMap,
     Ref,
     Throw,
     Try,
-    While,
 )
-from semac.anf.walk import all_blocks, blocks, exit_operands, map_exit, map_operands, operands, refs
+from semac.anf.walk import LOOPS, all_blocks, blocks, exit_operands, map_exit, map_operands, operands, refs
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -39,7 +35,6 @@ from semac.types.lattice import ANY
 CONDITION_FIELD = "sema_runtime.conditions.caught:condition_field"
 CONDITION_MAP = "sema_runtime.conditions.describe:condition_map"
 THROWN_FIELD = "sema_runtime.conditions.caught:thrown_field"
-LOOPS = frozenset((Loop, While, For, Comprehension))
 VALUE, TYPE = keyword("value"), keyword("type")
 
 

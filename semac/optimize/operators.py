@@ -15,21 +15,17 @@ from semac.anf.nodes import (
     CallBuiltin,
     CallRuntime,
     Closure,
-    Comprehension,
     Expr,
     Fits,
-    For,
     Guarded,
     If,
     Let,
     Lit,
-    Loop,
     Op,
     Python,
     Ref,
-    While,
 )
-from semac.anf.walk import blocks, code_of
+from semac.anf.walk import LOOPS, blocks, code_of
 from semac.ir.intrinsics import OPERATORS
 from semac.ir.unit import Unit
 from semac.types.lattice import ANY, BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, RATIO, REAL, STR, SYMBOL, Type
@@ -43,7 +39,6 @@ COMPARISONS = {"<": "lt", ">": "gt", "<=": "le", ">=": "ge"}
 UNORDERED = {"<=": "not_gt", ">=": "not_lt"}  # of floats
 
 SELDOM, ONCE, OFTEN = range(3)  # how often code runs; guards stand in what runs often
-LOOPS = frozenset((Loop, While, For, Comprehension))
 Lowering = Callable[["CallBuiltin", bool], "Op | None"]
 LOWERINGS: dict[str, Lowering] = {}
 

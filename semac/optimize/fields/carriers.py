@@ -24,7 +24,6 @@ from semac.anf.nodes import (
     Expr,
     For,
     If,
-    Iteration,
     Jump,
     Let,
     Lit,
@@ -39,9 +38,8 @@ from semac.anf.nodes import (
     SequencePattern,
     Try,
     VarPattern,
-    While,
 )
-from semac.anf.walk import blocks, exit_operands, operands, params_of, refs
+from semac.anf.walk import LOOPS, blocks, exit_operands, operands, params_of, refs
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Var
 from semac.optimize.loops.cursors import leaving_blocks
@@ -51,7 +49,6 @@ MOST = 12  # fields of a map
 MOST_ENDS = 2  # places where a loop ends and its map is seen
 Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector
 JOINS = frozenset((If, Match, Try, Loop, For))  # operations whose value is that of one of their blocks
-ROUNDS = (Iteration, Loop, While)  # operations whose blocks run again and again
 READERS = {"get": (2, 3), "contains?": (2, 2)}
 INDICES = {"first": 0, "car": 0, "cadr": 1}  # what these read of a vector
 TESTS = {"nil?": False, "not": False}  # what they say of every carrier
@@ -73,7 +70,7 @@ class Carriers:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.defined: dict[Var, tuple[Let, Block]] = {}
-        self.params: dict[Var, tuple[Any, int]] = {}  # of loops → the loop, the position
+        self.params: dict[Var, Any] = {}  # variables of loops → the loop
         self.around: dict[Block, Any] = {}  # the innermost loop around a block
         self.home: dict[Any, Any] = {}  # the loop around a loop
         self.owner: dict[Block, Let] = {}  # the instruction of which a block is a part
@@ -81,22 +78,20 @@ class Carriers:
         self.uses: dict[Var, list[Use]] = {}
         self.captured: set[Var] = set()
         self.leaving: dict[Any, set[Block]] = {}
-        self.keys: dict[Var, Keys | None] = {}
+        self.keys: dict[Var, Keys] = {}
         self.kept: set[Var] = set()
         self.wanted: dict[Var, set[Any]] = {}
         self.scan(code.block, None)
 
     def find(self) -> bool:
         """Finds the carriers; returns whether there are any for which the rewriting pays."""
-        self.keys = dict.fromkeys(self.flows)
-        while self.keys:
-            self.find_keys()
+        candidates = list(self.flows)
+        while True:
+            self.find_keys(candidates)
             self.find_uses()
-            out = [var for var in self.keys if not self.qualifies(var)]
-            if not out:
+            candidates = list(filter(self.qualifies, self.keys))
+            if len(candidates) == len(self.keys):
                 break
-            for var in out:
-                del self.keys[var]
         self.find_wanted()
         return bool(self.keys)
 
@@ -113,7 +108,7 @@ class Carriers:
                 self.captured.update(ref.var for ref in refs(op.function.code))
             for inner in blocks(op):
                 self.owner[inner] = instr
-                self.scan(inner, op if isinstance(op, ROUNDS) and inner is not getattr(op, "after", None) else loop)
+                self.scan(inner, op if type(op) in LOOPS and inner is not getattr(op, "after", None) else loop)
             if var is not None and is_fixed(var) and not var.is_global:
                 self.candidate(instr, block)
         exit_ = block.exit
@@ -144,16 +139,16 @@ class Carriers:
     def loop(self, op: Any) -> None:
         target = op.source if type(op) is Loop else op
         self.leaving[op] = set(leaving_blocks(op.body, target))
-        for index, (param, init) in enumerate(zip(op.params, op.inits, strict=True)):
+        for param, init in zip(op.params, op.inits, strict=True):
             if is_fixed(param):
                 self.flows[param] = [init]
-                self.params[param] = (op, index)
+                self.params[param] = op
 
     # Keys
 
-    def find_keys(self) -> None:
+    def find_keys(self, candidates: list[Var]) -> None:
         """The keys of all that can still be carriers; those that can't are left out."""
-        keys: dict[Var, Keys | None] = dict.fromkeys(self.keys)  # None: nothing flows there yet
+        keys: dict[Var, Keys | None] = dict.fromkeys(candidates)  # None: nothing flows there yet
         changed = True
         while changed:
             changed = False
@@ -205,7 +200,7 @@ class Carriers:
         keys = read_keys(op) if position == 0 else None
         if keys is not None:
             subject = operands(op)[0]
-            is_read = fits(op, keys, self.keys[subject.var] or {})  # type: ignore[union-attr]
+            is_read = fits(op, keys, self.keys[subject.var])  # type: ignore[union-attr]
             return Use(block, "read" if is_read else "escape", keys)
         if (position == 0 and is_assoc(op)) or type(op) is Move:
             return self.flow(block, instr.var)
@@ -238,7 +233,6 @@ class Carriers:
         if var in self.captured:
             escapes.append(Use(self.code.block, "escape"))
         keys = self.keys[var]
-        assert keys is not None
         if escapes and not all(keys.values()):
             return False
         if var in self.params:
@@ -255,7 +249,7 @@ class Carriers:
 
     def leave(self, var: Var, escapes: list[Use]) -> bool:
         """Whether a variable of a loop is seen as a map only where the loop ends."""
-        op, _ = self.params[var]
+        op = self.params[var]
         for use in escapes:
             inside = self.around[use.block]
             if not (inside is op and use.block in self.leaving[op]) and inside is not self.home[op]:
@@ -286,7 +280,6 @@ class Carriers:
         while changed:
             changed = False
             for var, keys in self.keys.items():
-                assert keys is not None
                 before = len(self.wanted[var])
                 self.wanted[var] |= self.wanted_by(var, keys)
                 changed |= len(self.wanted[var]) > before

@@ -44,7 +44,7 @@ from semac.ir.identifiers import mangle
 from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import INDICES, JOINS, TESTS, Carriers, fits, read_keys, value_blocks
+from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, fits, read_keys, value_blocks
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER
@@ -182,8 +182,8 @@ class Splitter:
             args: list[Expr] = []
             params = self.params.get(exit_.target) or params_of(exit_.target)
             for param, arg in zip(params, exit_.args, strict=False):
-                if self.is_carrier(param):
-                    args += [field.value for field in self.wanted(param, arg)]
+                if param in self.keys:
+                    args += self.wanted(param, arg)
                 else:
                     args.append(self.shown(arg))
             exit_.args[:] = args
@@ -200,18 +200,13 @@ class Splitter:
 
     # Carriers
 
-    def is_carrier(self, var: Any) -> bool:
-        return var in self.keys
-
-    def wanted(self, param: Var, value: Expr) -> list[Field]:
+    def wanted(self, param: Var, value: Expr) -> list[Expr]:
         """The fields of a value that a variable of a loop takes."""
         fields = self.fields[value.var]  # type: ignore[union-attr]
-        return [Field(again(fields[key].value)) for key in self.kept_keys(param)]
+        return [again(fields[key].value) for key in self.kept_keys(param)]
 
     def kept_keys(self, var: Var) -> list[Any]:
-        keys = self.keys[var]
-        assert keys is not None
-        return [key for key in keys if key in self.carriers.wanted[var]]
+        return [key for key in self.keys[var] if key in self.carriers.wanted[var]]
 
     def shown(self, value: Expr, span: Any = None) -> Expr:
         """The map in place of a carrier."""
@@ -231,7 +226,7 @@ class Splitter:
     def instruction(self, instr: Let) -> None:
         op: Any = instr.op
         var = instr.var
-        if var is not None and self.is_carrier(var):
+        if var in self.keys:
             if type(op) in JOINS:
                 self.join(instr)
             else:
@@ -239,7 +234,7 @@ class Splitter:
             return
         keys = read_keys(op)
         subject = operands(op)[0] if keys is not None else None
-        if type(subject) is Ref and subject.var in self.fields and fits(op, keys or (), self.keys[subject.var] or {}):
+        if type(subject) is Ref and subject.var in self.fields and fits(op, keys or (), self.keys[subject.var]):
             if type(op) is Destructure:
                 self.destructure(op, self.fields[subject.var])
             else:
@@ -306,9 +301,8 @@ class Splitter:
         name = getattr(op, "name", "")
         if name in TESTS:
             return literal(TESTS[name])
-        if name in INDICES or name == "nth":
-            return fields[INDICES.get(name) if name in INDICES else op.args[1].value].value
-        field = fields.get(op.args[1].value, Field(NIL, FALSE))
+        (key,) = read_keys(op) or ()
+        field = fields.get(key, Field(NIL, FALSE))
         if name == "contains?":
             return field.there
         if len(op.args) < 3 or field.there is TRUE:
@@ -328,11 +322,9 @@ class Splitter:
         targets: Fields = {}
         after: Fields = {}
         reads: list[Let] = []
-        keys = self.keys[var]
-        assert keys is not None
         for key in self.kept_keys(var):
             target, value = self.assigned(key, var, reads)
-            there, is_there = (TRUE, TRUE) if keys[key] else self.assigned(key, var, reads)
+            there, is_there = (TRUE, TRUE) if self.keys[var][key] else self.assigned(key, var, reads)
             targets[key], after[key] = Field(target, there), Field(value, is_there)
         for inner in value_blocks(op):
             if type(inner.exit) is Result:
@@ -362,11 +354,11 @@ class Splitter:
         params: list[Var] = []
         inits: list[Expr] = []
         for param, init in zip(op.params, op.inits or [NIL] * len(op.params), strict=True):
-            if not self.is_carrier(param):
+            if param not in self.keys:
                 params.append(param)
                 inits.append(init)
                 continue
-            inits += [field.value for field in self.wanted(param, init)]
+            inits += self.wanted(param, init)
             variables = {key: self.field_var(key, param) for key in self.kept_keys(param)}
             self.fields[param] = {key: Field(Ref(var)) for key, var in variables.items()}
             params += variables.values()

@@ -8,20 +8,14 @@ from semac.anf.nodes import (
     Block,
     Call,
     Closure,
-    Comprehension,
-    For,
     Import,
-    Loop,
     MakeRecordType,
     PyImport,
     Ref,
-    While,
 )
-from semac.anf.walk import blocks, instructions
+from semac.anf.walk import LOOPS, blocks, instructions
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-
-LOOPS = frozenset((Loop, While, For, Comprehension))
 
 
 class Definition:
