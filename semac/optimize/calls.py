@@ -114,7 +114,6 @@ class Inliner:
         self.sizes: dict[Function, int] = {}  # of functions whose calls are done; 0: of one that stays a function
         self.begun: set[Function] = set()
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
-        self.made: dict[Var, Function] = {}  # what they are
         self.handlers = 0  # around the code at hand
         self.moved: set[Var] = set()  # functions of the top level that have become part of a caller
         self.places = Counter(uses_of(unit)) if unit.is_closed else Counter()  # of each global: where it is named
@@ -150,7 +149,6 @@ class Inliner:
                 self.body(op.function)
                 if instr.var is not None and is_fixed(instr.var) and not instr.var.is_global:
                     self.makers[instr.var] = owner
-                    self.made[instr.var] = op.function
             self.handlers += type(op) is Try
             for inner in blocks(op):
                 self.block(inner, owner, is_often or type(op) in LOOPS, defined)
@@ -174,16 +172,16 @@ class Inliner:
             return None
         if not head.var.is_global and self.makers.get(head.var, NOBODY) is not owner:
             return None
-        var, function = head.var, head.var.known_function or self.made.get(head.var)
+        var, function = head.var, function_of(head.var)
         if function is None or len(function.params) != len(op.args) or function.rest is not None:
             return None
         if defined is not None and var.is_global and (var.late or var not in defined):
             return None  # it may be unbound
         size = self.size(function)
-        if not 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
-            is_inside = is_often or owner is not None
-            return function if is_inside and self.is_called_once(function, var, owner) else None
-        self.room -= size
+        if 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
+            self.room -= size
+        elif not (is_often or owner is not None) or not self.is_called_once(function, var, owner):
+            return None
         self.moved.update([var] if var.is_global else ())
         return function
 
@@ -193,11 +191,7 @@ class Inliner:
             return False
         if self.handlers:
             return False  # an error would no longer end the call of a function, which some operations count on
-        self.sizes[function] = 0
-        if can_be_part(function):
-            self.moved.add(var)
-            return True
-        return False
+        return can_be_part(function)
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
         """The instructions of a function in place of a call of it."""
@@ -271,6 +265,11 @@ class Splice(Copier):
         if span is None:
             return None
         return SiteSpan(span, self.sites.inside(span.site, self.site) if type(span) is SiteSpan else self.site)
+
+
+def function_of(var: Var) -> Function | None:
+    """The one function that a fixed variable holds."""
+    return var.op.function if type(var.op) is Closure else var.known_function
 
 
 def uses_of(unit: Unit) -> Iterator[Var]:
