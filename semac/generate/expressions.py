@@ -72,8 +72,8 @@ def expression(c: Context, expr: Expr) -> ast.expr:
 def saved(c: Context, op: Op) -> ast.expr:
     """The variable to which statements give the value of an operation."""
     if type(op) is Closure:
-        own = op.function.py or (op.function.name if op.function.name != "<lambda>" else "")
-        target = c.names.temporary(mangle(own or name_of_argument(c, op.function)))
+        function = op.function
+        target = c.names.temporary(mangle(function.py or function.own_name or name_of_argument(c, function)))
         define_function(c, op, target)
         if c.at_module:
             c.module.names.taken.add(target)

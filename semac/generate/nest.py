@@ -122,7 +122,7 @@ def lambda_weight(function: Function) -> int:
     weight = block_weight(body)
     if function.rest is not None or function.self_tail or function.is_generator or function.doc is not None:
         return 0
-    if not 0 < weight <= LAMBDA or function.name not in ("", "<lambda>"):  # errors and `println` tell its name
+    if not 0 < weight <= LAMBDA or function.own_name:  # errors and `println` tell its name
         return 0
     if len({var.name for var in function.params}) < len(function.params) or has_trampoline(body.exit.value):  # type: ignore[union-attr]
         return 0

@@ -112,7 +112,7 @@ def let(c: Context, instr: Let) -> None:
 def function_name(c: Context, instr: Let) -> str:
     assert instr.var is not None and type(instr.op) is Closure
     function = instr.op.function
-    instr.var.hint = mangle(function.py or (function.name if function.name != "<lambda>" else "fn"))
+    instr.var.hint = mangle(function.py or function.own_name or "fn")
     return c.bind(instr.var)
 
 

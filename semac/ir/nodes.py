@@ -112,6 +112,11 @@ class Function:
         self.span: Any = None
         self.py = ""
 
+    @property
+    def own_name(self) -> str:
+        """The name that the program gave it; "" where it gave none."""
+        return "" if self.name == "<lambda>" else self.name
+
 
 class Node(Slotted, kw_only=True):
     """What an analyzed form is. span: where it stands in the source, or None."""
