@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from corpus import SAMPLE
+from paths import ROOT
 
 from sema_runtime.values.errors import SemaError
 from semac.optimize import passes
@@ -73,3 +74,15 @@ def test_passes_that_a_small_unit_leaves_out_would_do_nothing(monkeypatch: pytes
     chosen = emitted()
     monkeypatch.setattr(passes, "SMALL", -1)
     assert emitted() == chosen
+
+
+@pytest.mark.parametrize(("program", "mode"), [("stages", "module"), ("mergestreams", "module"), ("calc", "program")])
+def test_one_text_gives_one_code(program: str, mode: str) -> None:
+    """Whatever else lies in memory, which decides the order of sets."""
+    source = (ROOT / "scripts" / "speed" / program / "program.sema").read_text("utf-8")
+    taken: list[list[object]] = []
+    texts = set()
+    for round_ in range(6):
+        taken.append([object() for _ in range(997 * round_)])
+        texts.add(compile_source(source, "program.sema", mode).python_text())
+    assert len(texts) == 1

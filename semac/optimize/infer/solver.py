@@ -36,7 +36,7 @@ from semac.types.lattice import (
     take_lost,
 )
 
-Holder = Any  # Var, Function, Cell or Site: has `type` and `readers`
+Holder = Any  # Var, Function, Cell or Site: has `type` and `readers`, as keys, in the order in which they came
 GROWTHS = 20  # changes of one holder before what it holds is widened level by level
 LATER, IMPORT = 1, 2  # the two times: always, and until the import of a module ends
 BOTH = LATER | IMPORT
@@ -72,15 +72,15 @@ class Solver:
         unit = self.unit
         for var in unit.globals.values():
             known = var.defined and (self.closed or not var.assigned or var.is_private)
-            var.type, var.readers = NEVER if known and not self.shared else ANY, set()
+            var.type, var.readers = NEVER if known and not self.shared else ANY, {}
             if self.at_import and not var.defined:
                 self.early[var] = ANY
         for function in [unit.main, *unit.functions]:
-            function.type, function.readers, function.is_open = NEVER, set(), False
+            function.type, function.readers, function.is_open = NEVER, {}, False
             for var in [*function.params, *function.locals]:
-                var.type, var.readers = NEVER, set()
+                var.type, var.readers = NEVER, {}
             if function.rest is not None:
-                function.rest.type, function.rest.readers = list_of(NEVER, FLAT), set()
+                function.rest.type, function.rest.readers = list_of(NEVER, FLAT), {}
         for record in unit.records.values():
             for cell in [*record.fields.values(), *record.own.fields.values()]:
                 cell.reset()
@@ -93,7 +93,7 @@ class Solver:
                         instr.op.site = None
                     for var in bound(instr.op):
                         if not var.name:
-                            var.type, var.readers = NEVER, set()
+                            var.type, var.readers = NEVER, {}
             self.enqueue(block)
         take_lost()  # that of others
 
@@ -153,8 +153,8 @@ class Solver:
     def read(self, holder: Holder) -> Type:
         """The type of a holder; the current unit comes again when it grows."""
         if holder.readers is None:
-            holder.readers = set()
-        holder.readers.add(self.current)
+            holder.readers = {}
+        holder.readers[self.current] = None
         type_: Type = self.early.get(holder, NEVER) if self.reads_early else holder.type
         return type_
 

@@ -84,7 +84,8 @@ def pull(pullers: Pullers, block: Block, instr: Let, is_dropped: bool) -> None:
     if use is None or len(outs) != 1:
         return
     ins = [var for var in use.roles if var is not outs[0]]
-    data = [var for var in use.reads if not is_still_type(var) and not is_known_function(var)]
+    reads = sorted(use.reads, key=lambda var: (var.name, var.is_global))  # one text gives one code
+    data = [var for var in reads if not is_still_type(var) and not is_known_function(var)]
     if not all(map(is_one_value, data)):
         return
     sources = {var: source_of(var, function) for var in ins}

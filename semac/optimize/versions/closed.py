@@ -87,7 +87,7 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
         if "apart" not in left_out(unit):
             keep_apart(unit)
     else:
-        flow.go_on({call.code for call in lost})
+        flow.go_on(dict.fromkeys(call.code for call in lost))
         unit.is_typed = True
     return kept
 

@@ -148,7 +148,7 @@ def take_back(flow: Flow, calls: list[Redirected]) -> None:
     for call in calls:
         call.take_back()
     if calls:
-        flow.go_on({call.code for call in calls})
+        flow.go_on(dict.fromkeys(call.code for call in calls))
 
 
 def is_proved(call: Redirected) -> bool:
