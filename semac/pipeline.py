@@ -22,7 +22,7 @@ from semac.anf.build import build
 from semac.expand.environment import MacroEnvironment, prelude_macros
 from semac.fingerprint import compiler_hash, optimizes
 from semac.generate.module import RESULT, emit_input, emit_module
-from semac.generate.packed import module_code
+from semac.generate.packed.module import module_code
 from semac.ir.unit import Unit
 from semac.optimize.passes import run_passes
 from semac.types.lattice import compiling

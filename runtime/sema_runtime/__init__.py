@@ -91,7 +91,7 @@ def when_loaded(name: str, lesson: Callable[[ModuleType], None]) -> None:
 
 
 def unpacked() -> Any:
-    """For compiled code: the function whose stub is running, with its whole code (packed_code.py)."""
+    """For compiled code: the function whose stub is running, with its own code (packed_code.py)."""
     from sema_runtime.packed_code import unpacked_in
 
     return unpacked_in(sys._getframe(1))

@@ -1,12 +1,17 @@
 """Code of functions that is kept packed until one of them runs it.
 
-A public function of a module that has a private copy (semac/optimize/versions) runs its own body seldom or never. The
-compiled module has a stub in its place, which ends in `unpacked()(...)`. The first call that gets there gives the
-function its whole code, so no later call costs more. An import does nothing about it.
+Compiled modules have stubs in place of some functions, which end in `unpacked()(...)`. The first call that gets there
+gives the function its own code, so no later call costs more. An import does nothing about it.
 
-The module has a constant for that: tuples of a text, which is the whole code of some functions, compressed together,
-and of code that is much like it and that the module has anyway: that of their stubs, or of their copies. zlib gets the
-latter as a dictionary.
+- A public function of a module that has a private copy (semac/optimize/versions) runs its own body seldom or never. Its
+  stub unpacks it where the copy won't do. Such bodies are compressed together. They are much like the copies, which
+  zlib gets as a dictionary.
+- Functions with others inside take several code objects. Where nothing calls them often, their stubs do nothing but
+  load them, some together: those of the module that are never called cost an import one code object each.
+
+A module has a constant for this: a tuple of packs, each of which is a text, the names of the functions whose code it
+is, and what belongs to it. For compressed code that is code of the module, or texts, for the dictionary; for other code
+it is the stubs.
 """
 
 from __future__ import annotations
@@ -16,29 +21,40 @@ from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import CodeType, FrameType, FunctionType
     from typing import Any
 
+Pack = tuple[bytes, tuple[str, ...], tuple[object, ...]]
+
 UNPACKED = "__sema_unpacked__"  # what stubs call; nothing else calls it
-PACKED = "__sema_packed__"  # the global that is the module's constant, with dicts of code for texts that were needed
-BEGINNING = b"\xff&"  # of packed code; no text of UTF-8 has such a byte
+PACKED = "__sema_packed__"  # the global that is the module's constant, with dicts of code for packs that were needed
+BEGINNING = b"\xff&"  # of a compressed text; no text of UTF-8 has such a byte
 FUNCTION: Any = type(lambda: None)
 CODE: Any = type((lambda: None).__code__)
 PLAIN = 2  # the format of marshal without references, which are smaller, but none like the other for zlib
 RAW, LEVEL, MEMORY = -15, 9, 9  # for zlib: no header, smallest
 
 
-def packed(codes: list[CodeType], similar: list[CodeType]) -> tuple[Any, ...]:
-    """The code of functions as a module keeps it. similar: for each, code of the same name that the module has."""
+def packed(codes: list[CodeType], similar: list[CodeType | Pack]) -> Pack:
+    """Whole code of functions as a module keeps it. similar: other code of theirs, or packs that have it."""
     from zlib import DEFLATED, Z_DEFAULT_STRATEGY, compressobj
 
-    compressor = compressobj(LEVEL, DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY, _dictionary(similar))
-    return BEGINNING + compressor.compress(marshal.dumps(codes, PLAIN)) + compressor.flush(), *similar
+    names = tuple(code.co_name for code in codes)
+    compressor = compressobj(LEVEL, DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY, _dictionary(names, similar))
+    text = BEGINNING + compressor.compress(marshal.dumps(codes, PLAIN)) + compressor.flush()
+    return text, names, tuple(similar)
+
+
+def together(codes: list[CodeType], stubs: list[CodeType]) -> Pack:
+    """Code of functions that is loaded when one of them is called."""
+    return marshal.dumps(codes), tuple(code.co_name for code in codes), tuple(stubs)
 
 
 def packed_in(module: CodeType) -> list[CodeType]:
-    """The code that the code of a module keeps packed."""
-    return [code for constant in module.co_consts if is_packed(constant) for pack in constant for code in _codes(pack)]
+    """The whole code of functions that the code of a module keeps packed."""
+    packs = [pack for constant in module.co_consts if is_packed(constant) for pack in constant]
+    return [code for pack in packs if pack[0].startswith(BEGINNING) for code in _codes(pack)]
 
 
 def is_packed(constant: object) -> bool:
@@ -49,11 +65,11 @@ def is_packed(constant: object) -> bool:
 
 
 def unpacked_in(frame: FrameType) -> Any:
-    """The function whose stub is running in a frame, with its whole code from now on."""
+    """The function whose stub is running in a frame, with its own code from now on."""
     stub, namespace = frame.f_code, frame.f_globals
-    code = whole(stub, namespace)
+    code = _loaded(stub, namespace) or whole(stub, namespace)
     function: Any = namespace.get(stub.co_name)
-    if type(function) is FUNCTION and function.__code__ is stub:
+    if type(function) is FUNCTION and function.__code__ in (stub, code):
         function.__code__ = code
         return function
     made = FUNCTION(code, namespace)
@@ -64,13 +80,33 @@ def unpacked_in(frame: FrameType) -> Any:
     return made
 
 
+def _loaded(stub: CodeType, namespace: dict[str, Any]) -> CodeType | None:
+    """The code that a stub loads, which all functions get that it is packed with; None for other stubs."""
+    name = stub.co_name
+    pack: Any
+    for pack in namespace[PACKED]:
+        if type(pack) is tuple and name in pack[1] and not pack[0].startswith(BEGINNING):
+            text, names, stubs = pack
+            at = names.index(name)
+            if stubs[at] != stub:
+                return None
+            codes: list[CodeType] = marshal.loads(text)
+            for name, before, code in zip(names, stubs, codes, strict=True):
+                function: Any = namespace.get(name)
+                if type(function) is FUNCTION and function.__code__ is before:
+                    function.__code__ = code
+            own: CodeType = codes[at]
+            return own
+    return None
+
+
 def whole(code: CodeType, namespace: dict[str, Any]) -> CodeType:
     """The whole code of a function with these globals: that which a stub stands for, else the same."""
     if not is_stub(code) or PACKED not in namespace:
         return code
     packs = namespace[PACKED]
     for index, pack in enumerate(packs):
-        if type(pack) is tuple and any(similar.co_name == code.co_name for similar in pack[1:]):
+        if type(pack) is tuple and code.co_name in pack[1] and pack[0].startswith(BEGINNING):
             pack = {each.co_name: each for each in _codes(pack)}
             namespace[PACKED] = (*packs[:index], pack, *packs[index + 1 :])
         if type(pack) is dict and code.co_name in pack:
@@ -94,25 +130,29 @@ def is_stub_of(stub: CodeType, instruction: int | tuple[int, int], code: CodeTyp
     return col == end_col == 0
 
 
-def _codes(pack: tuple[Any, ...]) -> list[CodeType]:
+def _codes(pack: Pack) -> list[CodeType]:
     from zlib import decompressobj
 
-    text, *similar = pack
-    codes: list[CodeType] = marshal.loads(
-        decompressobj(RAW, _dictionary(similar)).decompress(memoryview(text)[len(BEGINNING) :])
-    )
+    text, names, similar = pack
+    compressed = memoryview(text)[len(BEGINNING) :]
+    codes: list[CodeType] = marshal.loads(decompressobj(RAW, _dictionary(names, similar)).decompress(compressed))
     return codes
 
 
-def _dictionary(codes: list[CodeType]) -> bytes:
-    """What other code has in common with some."""
+def _dictionary(names: tuple[str, ...], similar: Iterable[Any]) -> bytes:
+    """What the code of functions has in common with similar code."""
     parts: list[bytes] = []
-    for code in codes:
-        _add(code, parts)
+    for each in similar:
+        if type(each) is CODE:
+            _add(each, parts)
+        else:
+            for name, code in zip(each[1], marshal.loads(each[0]), strict=True):
+                if name in names:
+                    _add(code, parts)
     return b"".join(parts)
 
 
-def _add(code: CodeType, parts: list[bytes]) -> None:
+def _add(code: Any, parts: list[bytes]) -> None:
     for constant in code.co_consts:
         if type(constant) is CODE:
             _add(constant, parts)
