@@ -47,7 +47,7 @@ from semac.generate.context import Context
 from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
-from semac.generate.iteration import comprehension, is_list_object, result_param
+from semac.generate.iteration import comprehension, is_list_object, items_at_hand, result_param
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
@@ -55,7 +55,7 @@ from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function
 from semac.optimize.keys import is_stored_key
-from semac.types.lattice import FLAT, FLOAT, INT, NATURAL
+from semac.types.lattice import FLAT, FLOAT, INT, LIST, NATURAL
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:
@@ -160,7 +160,7 @@ def python(c: Context, op: Python) -> ast.expr:
     args = c.exprs(op.args)
     loc = c.loc(op)
     if op.kind in TAKE_ITEMS and not c.module.unit.is_text:
-        args = [item_source(operand, printed, loc) for operand, printed in zip(op.args, args, strict=True)]
+        args = [item_source(op.kind, operand, printed, loc) for operand, printed in zip(op.args, args, strict=True)]
     if op.kind == "List":
         return call(c.runtime(LISTS + "List", loc), [ast.List(args, ast.Load(), **loc)] if args else [], loc)
     texts = same_text(op, args, loc) if op.kind == "is" and len(args) == 2 else None
@@ -182,13 +182,16 @@ def numbers_of(product: Python) -> str:
     return "int" if all(type_.only(INT) for type_ in types) else ""
 
 
-TAKE_ITEMS = frozenset(("spliced", "to_tuple", "join", "sum_of", "max_of", "min_of"))  # what reads all items of a list
+TAKE_ITEMS = frozenset(
+    ("spliced", "to_tuple", "join", "sum_of", "max_of", "min_of", "max_or", "min_or")
+)  # what reads all items of a list
 
 
-def item_source(operand: Expr, printed: ast.expr, loc: Loc) -> ast.expr:
-    """What to read the items of an operand from."""
-    if operand.type.only(FLAT) and is_list_object(operand):
-        return attribute(printed, "flat", loc)
+def item_source(kind: str, operand: Expr, printed: ast.expr, loc: Loc) -> ast.expr:
+    """What an operation reads the items of an operand from. A text may be joined of a stack (own/stacks.py)."""
+    known = FLAT if kind == "join" else LIST
+    if operand.type.only(known) and type(operand) is not Python and is_list_object(operand):
+        return items_at_hand(operand, printed, loc)
     return printed
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from semac.anf.nodes import (
     Block,
     CallBuiltin,
+    CallRuntime,
     Closure,
     Comprehension,
     Expr,
@@ -31,22 +32,29 @@ from semac.anf.nodes import (
 from semac.anf.walk import blocks, expressions
 from semac.generate.effects import EFFECT, commute, loop_rank
 from semac.ir.nodes import Var
-from semac.types.lattice import BOOL, FLAT, INT, VECTOR
+from semac.types.lattice import BOOL, DICT, FLAT, INT
 
 KEYED = ("sort-by", "group-by", "key-by")  # kinds that need the item besides its key
 EARLY = ("any", "every", "find")  # kinds that may end before the last item
 ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
 
 
-ITEMS_OF = {"split": "split_items", "sorted": "sorted_items", "stack_list": "turned", "stack_reversed": "first_of"}
+ITEMS_OF = {
+    "split": "split_items", "sorted": "sorted_items", "flat_rest": "flat_rest_items", "listed": "first_of",
+    "stack_list": "turned", "stack_reversed": "first_of",
+}  # fmt: skip
 UNWRAPPED = {"List": "tuple", **ITEMS_OF}  # kinds that make a list → those that give its items alone
 
+MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")
+UNORDERED = ("sum_of", "max_or", "min_or")  # of ints
 TAKES_ITEMS = {
     "to_tuple": "to_tuple",
     "join": "join",
     "flat_len": "len",
     "list_len": "len",
     "sum_of": "sum_of",
+    "max_or": "max_or",
+    "min_or": "min_or",
     "spliced": "spliced",
 }
 
@@ -58,9 +66,43 @@ def take_bare(op: Python) -> None:
             made.bare = True
         elif type(made) is Python and made.kind in ITEMS_OF:
             made.kind = ITEMS_OF[made.kind]
+        elif type(made) is CallBuiltin and is_part_of_map(made):
+            take_entries(op, made)
+            return
         else:
             continue
         op.kind = TAKES_ITEMS[op.kind]
+
+
+def is_part_of_map(made: CallBuiltin) -> bool:
+    return made.name in ("keys", "vals") and len(made.args) == 1 and made.args[0].type.only(DICT)
+
+
+def take_entries(op: Python, made: CallBuiltin) -> None:
+    """Has an operation for which their order is all the same read the entries of a map as they are."""
+    if op.kind == "flat_len":
+        op.kind, op.args = ("size", entries_of(made)) if is_wrapped(made) else ("map_len", made.args)
+    elif op.kind in UNORDERED and made.name == "vals":
+        op.args[0] = values_of(made)
+
+
+def is_wrapped(made: CallBuiltin) -> bool:
+    """Whether the map is made of a bare dict, for the call."""
+    entries = made.args[0]
+    return type(entries) is CallRuntime and entries.path in MAP_CLASSES
+
+
+def entries_of(made: CallBuiltin) -> list[Expr]:
+    entries: Any = made.args[0]
+    return entries.args  # type: ignore[no-any-return]
+
+
+def values_of(made: CallBuiltin) -> Python:
+    """The values of a map in any order."""
+    kind, args = ("values", entries_of(made)) if is_wrapped(made) else ("map_values", made.args)
+    values = Python(kind, args, span=made.span, type=made.type)
+    values.weight, values.rank = made.weight, made.rank
+    return values
 
 
 def fuse(op: Iteration) -> None:
@@ -89,8 +131,6 @@ def unwrapped(source: Expr) -> Expr:
             source.var.hint = "items"
     elif type(made) is Python and made.kind in UNWRAPPED:
         made.kind = UNWRAPPED[made.kind]
-    elif type(made) is CallBuiltin and made.name == "vector->list" and made.args[0].type.only(VECTOR):
-        return made.args[0]
     elif type(made) is Guarded and made.fast == "next" and type(source) is Guarded:
         return after_first(made)
     return source

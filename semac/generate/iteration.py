@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from sema_runtime.values.lists import List
 from semac.anf.nodes import (
     Call,
     CallBuiltin,
     Comprehension,
     Expr,
     For,
+    If,
     Iteration,
+    Lit,
     Pattern,
     Python,
     Read,
@@ -23,10 +26,11 @@ from semac.anf.nodes import (
     Stage,
     VarPattern,
 )
-from semac.anf.walk import bound
+from semac.anf.walk import blocks, bound
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
+from semac.generate.fusion import is_part_of_map, values_of
 from semac.generate.loops import always_jumps, jumps
 from semac.generate.nest import block_weight
 from semac.generate.pyast import (
@@ -42,6 +46,7 @@ from semac.generate.pyast import (
     name,
     subscript,
 )
+from semac.generate.python_ops import MAKE_LISTS, list_items
 from semac.generate.truth import value_of
 from semac.ir.intrinsics import STORED
 from semac.ir.nodes import Var
@@ -59,19 +64,37 @@ ITERATE = "sema_runtime.values.matching:iterate"
 def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
     """What a Python loop can run over: the items of a value."""
     value = c.expr(source)
-    if source.type.only(FLAT) and is_list_object(source) and not c.module.unit.is_text:
-        return attribute(value, "flat", loc)
+    if source.type.only(LIST) and is_list_object(source) and not c.module.unit.is_text:
+        return items_at_hand(source, value, loc)
     if source.type.only(SEQUENCE):
         return value
     return call(c.runtime(ITERATE, loc), [value, const(who, loc)], loc)
 
 
+def items_at_hand(source: Expr, value: ast.expr, loc: Loc) -> ast.expr:
+    """The items of a list of the language, without a call where it has them: `xs.flat`, `xs.flat or xs.items`."""
+    if source.type.only(FLAT):
+        return attribute(value, "flat", loc)
+    return list_items([value], loc) if isinstance(value, ast.Name) else attribute(value, "items", loc)
+
+
+def is_at_hand(value: ast.expr) -> bool:
+    """Whether an expression is one of `items_at_hand`."""
+    return isinstance(value, ast.BoolOp) or (isinstance(value, ast.Attribute) and value.attr in ("flat", "items"))
+
+
 def is_list_object(source: Expr) -> bool:
     """Whether a source of a type of lists surely prints as a list of the language, not as one of Python's."""
+    if type(source) is If:
+        return all(type(block.exit) is Result and is_list_object(block.exit.value) for block in blocks(source))
+    if type(source) is Lit:
+        return type(source.value) is List
     made = source.var.op if type(source) is Ref else source
     if type(made) in (Call, CallBuiltin, Read):
         return True
-    return type(source) is Ref and not (type(made) is Comprehension and made.bare) and type(made) is not Python
+    if type(made) is Python:
+        return made.kind in MAKE_LISTS
+    return type(source) is Ref and not (type(made) is Comprehension and made.bare)
 
 
 def iterable(c: Context, op: Iteration) -> ast.expr:
@@ -89,7 +112,7 @@ def iterable(c: Context, op: Iteration) -> ast.expr:
     if op.how == "zip":
         return call(builtin("zip", loc), sources, loc)
     if op.how == "reversed":
-        kept = isinstance(sources[0], ast.Attribute) and sources[0].attr == "flat"
+        kept = is_at_hand(sources[0])
         over = attribute(sources[0], "items", loc) if op.sources[0].type.only(LIST) and not kept else sources[0]
         return call(builtin("reversed", loc), [over], loc)
     return sources[0]
@@ -257,6 +280,9 @@ def sum_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
     """`sum(xs)` of ints."""
     value = value_of(op.body)
     if not op.stages and type(op.target) is VarPattern and type(value) is Ref and value.var is op.target.var:
+        source = op.sources[0]
+        if op.how == "items" and type(source) is CallBuiltin and is_part_of_map(source) and source.name == "vals":
+            op.how, op.sources = "text", [values_of(source)]
         return call(builtin("sum", loc), [iterable(c, op)], loc)
     generators = generators_of(c, op, loc)
     return call(builtin("sum", loc), [ast.ListComp(c.expr(value), generators, **loc)], loc)
@@ -295,8 +321,8 @@ def spread(c: Context, value: Expr) -> ast.expr:
         return call(c.runtime(HOFS + "spread", c.current), [printed], c.current)
     if type(value) is Python and value.kind == "List" and isinstance(printed, ast.Call) and printed.args:
         return printed.args[0]  # a list that is written out
-    if value.type.only(FLAT) and is_list_object(value) and not c.module.unit.is_text:
-        return attribute(printed, "flat", c.current)
+    if value.type.only(LIST) and is_list_object(value) and not c.module.unit.is_text:
+        return items_at_hand(value, printed, c.current)
     return printed
 
 
@@ -377,9 +403,7 @@ def keeps_all(op: Comprehension) -> bool:
 
 def extend(c: Context, made: str, items: ast.expr) -> None:
     """`items += part`; `items.extend(part)` of what may be a list of the language, whose `+` makes a new list."""
-    if not isinstance(items, ast.List | ast.ListComp) and not (
-        isinstance(items, ast.Attribute) and items.attr == "flat"
-    ):
+    if not isinstance(items, ast.List | ast.ListComp) and not is_at_hand(items):
         c.append(ast.Expr(call(attribute(name(made, c.current), "extend", c.current), [items], c.current), **c.current))
         return
     c.append(ast.AugAssign(ast.Name(made, ast.Store(), **c.current), ast.Add(), items, **c.current))

@@ -184,14 +184,22 @@ def _part_after(args: list[ast.expr], loc: Loc) -> ast.expr:
     return subscript(items, binop(at, ast.Add(), offset, loc), loc)
 
 
+def or_default(function: str, args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`max(items, default=0)`."""
+    return call(builtin(function, loc), args[:1], loc, [ast.keyword("default", args[1], **loc)])
+
+
 LIST_CLASS = "sema_runtime.values.lists:List"
 
 
 def _flat_rest(args: list[ast.expr], loc: Loc) -> ast.expr:
-    """`List(xs.flat[1:])`."""
-    items, list_class = args
-    after = subscript(attribute(items, "flat", loc), ast.Slice(const(1, loc), **loc), loc)
-    return call(list_class, [after], loc)
+    """`xs.flat[1:]`."""
+    return subscript(attribute(args[0], "flat", loc), ast.Slice(const(1, loc), **loc), loc)
+
+
+def _list_of(print_: Printer) -> Printer:
+    """A list of the language of the items of one of Python's."""
+    return lambda args, loc: call(args[-1], [print_(args[:-1], loc)], loc)
 
 
 def list_of(value: ast.expr, list_class: ast.expr) -> ast.expr:
@@ -235,6 +243,8 @@ _op("map_lookup", _method("lookup"), READ)
 _op("map_get", _of("d", _method("get")), READ)
 _op("map_item", _of("d", _subscript), READ)
 _op("map_has", lambda args, loc: compare(args[1], ast.In(), attribute(args[0], "d", loc), loc), READ)
+_op("values", _method("values"), READ)
+_op("map_values", _of("d", _method("values")), READ)
 _op("map_len", _of("d", _called("len")), READ)
 _op("map_blank", _of("d", _not), READ)
 _op("items", _attribute("items"))
@@ -252,14 +262,18 @@ _op("tuple_last", _tuple_last, is_named=True)
 _op("first_in", _first_in, is_named=True)
 _op("later_in", _later_in, is_named=True)
 _op("part_after", _part_after)
-_op("flat_rest", _flat_rest, runtime=LIST_CLASS)
+_op("flat_rest", _list_of(_flat_rest), runtime=LIST_CLASS)
+_op("flat_rest_items", _flat_rest)
+_op("listed", _list_of(lambda args, loc: args[0]), runtime=LIST_CLASS)  # of a vector
 _op("spread", lambda args, loc: call(args[0], [*args[1:-1], ast.Starred(args[-1], ast.Load(), **loc)], loc), EFFECT)
 _op("spliced", _spliced, runtime=LIST_CLASS)
 _op("spliced_items", _spliced_items, runtime=LIST_CLASS)
 _op("to_tuple", _called("tuple"))
-_op("sorted", lambda args, loc: call(args[1], [call(builtin("sorted", loc), args[:1], loc)], loc), runtime=LIST_CLASS)
+_op("sorted", _list_of(_called("sorted")), runtime=LIST_CLASS)
 _op("sorted_items", _called("sorted"))
 _op("join", lambda args, loc: call(attribute(args[1], "join", loc), [args[0]], loc))
+for _kind in ("max", "min"):
+    _op(f"{_kind}_or", lambda args, loc, kind=_kind: or_default(kind, args, loc))  # type: ignore[misc]
 _op("sum_of", lambda args, loc: call(builtin("sum", loc), args, loc))
 for _kind in ("max", "min"):
     _op(f"{_kind}_of", lambda args, loc, kind=_kind: call(builtin(kind, loc), [args[1]], loc))  # type: ignore[misc]
@@ -362,7 +376,7 @@ _op("find", _method("find"))
 _op("replaced", _method("replace"))
 _op("trimmed", _method("strip"), runtime="sema_runtime.lib.text.strings:WHITESPACE")
 _op("split_items", _method("split"))
-_op("split", lambda args, loc: call(args[2], [_method("split")(args[:2], loc)], loc), runtime=LIST_CLASS)
+_op("split", _list_of(_method("split")), runtime=LIST_CLASS)
 
 # Of stacks: Python lists that hold a list of the language from its end to its head (optimize/own/stacks.py)
 
@@ -445,3 +459,5 @@ PLAINER = {
     ("flat_len", 1): "len",
     ("flat_part", 2): "part",
 }
+
+MAKE_LISTS = {kind for kind, op in PYTHON_OPS.items() if op.runtime == LIST_CLASS} - {"spliced_items"}

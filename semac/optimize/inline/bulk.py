@@ -9,7 +9,7 @@ call that could be part of an endless chain (optimize/tails.py).
 from __future__ import annotations
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import BuiltinRef, CallBuiltin, CallRuntime, Expr, Guarded, Lit, Op, Ref
+from semac.anf.nodes import BuiltinRef, CallBuiltin, CallRuntime, Expr, Guarded, Lit, Move, Op, Ref
 from semac.ir.intrinsics import TAIL_OF
 from semac.ir.nodes import Function
 from semac.optimize.inline.table import Place, inlines, python
@@ -21,6 +21,12 @@ HANDED_ON = frozenset(("apply",))  # builtins that ask who calls them
 @inlines("list->vector")
 def list_to_vector(op: CallBuiltin, place: Place) -> Op | None:
     return python("to_tuple", *op.args) if len(op.args) == 1 and op.args[0].type.only(LIST) else None
+
+
+@inlines("vector->list")
+def vector_to_list(op: CallBuiltin, place: Place) -> Op | None:
+    """`List(v)`."""
+    return python("listed", *op.args) if len(op.args) == 1 and op.args[0].type.only(VECTOR) else None
 
 
 @inlines("append")
@@ -47,6 +53,9 @@ def ordered(op: CallBuiltin, place: Place) -> Op | None:
     items, tags = op.args[0], item_tags(op.args[0].type)
     if not tags or (tags & ~INT and tags & ~STR):
         return None
+    made = items.var.op if type(items) is Ref and is_fixed(items.var) else None
+    if type(made) is CallBuiltin and made.name == "keys":  # they are in order
+        return Move(items)
     return python("sorted", items if items.type.only(VECTOR) else place.bind(python("flat_items", items), "items"))
 
 

@@ -79,12 +79,22 @@ def part_of(op: CallBuiltin, place: Place) -> Op | None:
         return None
     if len(op.args) == 2:
         return guarded(op, "rest_of_text", ("ends_at", (0, 1)))
-    _, start, end = op.args
+    text, start, end = op.args
+    if is_length_of(end, text):
+        return guarded(CallBuiltin(op.name, [text, start], fixed=op.fixed), "rest_of_text", ("ends_at", (0, 1)))
     if is_next(end, start):
         return guarded(op, "text_item", ("natural_index", (0, 1)))
     if type(start) is Lit and start.value == 0:
         return guarded(op, "slice", ("ends_at", (0, 2)))
     return guarded(op, "slice", ("slice", (0, 1, 2)))
+
+
+def is_length_of(end: Expr, text: Expr) -> bool:
+    """Whether an index is the length of a text that nobody assigns."""
+    made = end.var.op if type(end) is Ref and not end.var.name and is_fixed(end.var) else None
+    if type(made) is not Python or made.kind != "len" or type(text) is not Ref or not is_fixed(text.var):
+        return False
+    return type(made.args[0]) is Ref and made.args[0].var is text.var
 
 
 def is_next(end: Expr, start: Expr) -> bool:

@@ -36,7 +36,10 @@ from semac.optimize.operators import replace
 from semac.types.lattice import ANY, FLAT, VECTOR, make
 
 MADE = ("list", "sort-by")
-ITEMS_OF = {"split": "split_items", "sorted": "sorted_items", "spliced": "spliced_items"}
+ITEMS_OF = {  # kinds that make a list of the language → those that make its items alone
+    "split": "split_items", "sorted": "sorted_items", "spliced": "spliced_items", "flat_rest": "flat_rest_items",
+    "listed": "first_of",
+}  # fmt: skip
 READ = {  # kinds of operations of the list's items → what they are for Python's own list
     "flat_items": "", "list_items": "", "flat_len": "len", "list_len": "len", "flat_part": "part", "flat_item": "item",
     "to_tuple": "to_tuple", "join": "join", "sum_of": "sum_of", "empty": "blank", "car": "tuple_first",

@@ -1,7 +1,8 @@
-"""Loops that only add up integers become `sum(...)`.
+"""Loops that only add up integers become `sum(...)`, those that keep the greatest or least `max(...)` or `min(...)`.
 
 Assumes inferred types and lowered operators. Sound because the sum of ints doesn't depend on how it is made, and `sum`
-of exact ints is their sum; floats are added in the order of the loop: newer versions of Python's `sum` round less.
+of exact ints is their sum, as `max` is the greatest of them; floats are added in the order of the loop: newer versions
+of Python's `sum` round less.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from semac.anf.nodes import (
     Comprehension,
     Expr,
     For,
+    If,
     Jump,
     Let,
     Lit,
@@ -22,7 +24,8 @@ from semac.anf.nodes import (
 from semac.anf.walk import all_blocks
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
-from semac.types.lattice import INT, atom
+from semac.optimize.operators import replace
+from semac.types.lattice import BOOL, FLAT, INT, NATURAL, VECTOR, atom
 
 
 def sum_ints(unit: Unit) -> None:
@@ -35,7 +38,12 @@ def sum_ints(unit: Unit) -> None:
 
 def summed(instr: Let) -> list[Let]:
     op, var = instr.op, instr.var
-    if type(op) is not For or not adds_items(op) or var is None:
+    if type(op) is not For or var is None:
+        return [instr]
+    kept = kept_item(op)
+    if kept:
+        return greatest(instr, op, kept)
+    if not adds_items(op):
         return [instr]
     item: Expr = Ref(op.target.var, atom(INT))  # type: ignore[attr-defined]
     total = Comprehension(op.target, op.how, op.sources, op.who, "sum", [], Block([], Result(item)), span=op.span)
@@ -74,3 +82,60 @@ def adds_items(op: For) -> bool:
         [acc, op.target.var],
         [op.target.var, acc],
     )
+
+
+def greatest(instr: Let, op: For, function: str) -> list[Let]:
+    """`max(xs, default=first)`, and the greater of this and the value that the loop begins with."""
+    (init,), owner = op.inits, instr.var.owner  # type: ignore[union-attr]
+    best = Python(f"{function}_or", [op.sources[0], init], span=op.span, type=atom(INT))
+    if function == "max" and type(init) is Lit and init.value == 0 and op.target.var.type.only(NATURAL):  # type: ignore[attr-defined]
+        replace(instr, best)
+        return [instr]
+    part, test = temporary(f"{function}_of_items", owner), temporary("test", owner)
+    part.op = best
+    part.type = best.type
+    test.op = Python("ge" if function == "max" else "le", [init, Ref(part, part.type)], span=op.span, type=atom(BOOL))
+    choice = If(Ref(test, atom(BOOL)), Block([], Result(init)), Block([], Result(Ref(part, part.type))), span=op.span)
+    choice.type = best.type
+    replace(instr, choice)
+    return [Let(part, best), Let(test, test.op), instr]
+
+
+def kept_item(op: For) -> str:
+    """ "max" or "min" of a loop over ints that goes on with the greater, or the lesser, of its value and each item; ""
+    for others."""
+    exit_, leaving = op.body.exit, op.after.exit
+    if op.how != "items" or type(exit_) is not Jump or len(op.params) != 1 or len(op.inits) != 1 or op.after.instrs:
+        return ""
+    if len(op.body.instrs) != 2 or type(op.target) is not VarPattern or not op.sources[0].type.only(FLAT | VECTOR):
+        return ""
+    (acc,), item = op.params, op.target.var
+    test, choice = op.body.instrs
+    if not is_ref(exit_.args[0], choice.var) or type(leaving) is not Result or not is_ref(leaving.value, acc):
+        return ""
+    asked, chosen = test.op, choice.op
+    if (
+        type(asked) is not Python
+        or asked.kind not in ORDER
+        or type(chosen) is not If
+        or not is_ref(chosen.test, test.var)
+    ):
+        return ""
+    then, otherwise = chosen.then, chosen.otherwise
+    if then.instrs or otherwise.instrs or type(then.exit) is not Result or type(otherwise.exit) is not Result:
+        return ""
+    kept = [then.exit.value, otherwise.exit.value]
+    if not all(arg.type.only(INT) for arg in [*asked.args, *op.inits]) or not same_vars(kept, asked.args):
+        return ""
+    return ORDER[asked.kind] if same_vars(kept, [Ref(acc), Ref(item)]) or same_vars(kept, [Ref(item), Ref(acc)]) else ""
+
+
+ORDER = {"ge": "max", "gt": "max", "le": "min", "lt": "min"}
+
+
+def is_ref(value: object, var: object) -> bool:
+    return type(value) is Ref and value.var is var
+
+
+def same_vars(values: list[Expr], others: list[Expr]) -> bool:
+    return all(type(value) is Ref and is_ref(other, value.var) for value, other in zip(values, others, strict=True))

@@ -100,6 +100,11 @@ def bind_empty_lists(block: Block) -> None:
         map_exit(block.exit, bound)
 
 
+def is_kind(instr: Let, kinds: Any) -> bool:
+    """Whether an instruction is an operation of Python of one of some kinds, whose value is used."""
+    return type(instr.op) is Python and instr.op.kind in kinds and instr.var is not None
+
+
 def is_list(var: Var) -> bool:
     return var.type.only(LIST)  # type: ignore[no-any-return]
 
@@ -180,11 +185,33 @@ class StackRewriter(Rewriter):
                 return True
         return False
 
+    def took_two(self, subject: Ref) -> bool:
+        """Whether the last readers of a stack read its top and the item below, in any order, which now drop them: the
+        top goes first, and what is below it is the next one."""
+        users = [place for place in reversed(range(len(self.out))) if uses(self.out[place], subject.var)][:2]
+        if len(users) < 2:
+            return False
+        first, second = self.out[users[1]], self.out[users[0]]
+        if is_kind(second, TAKES) and is_kind(first, ("below_top",)):
+            between = self.out[users[1] + 1 : users[0]]
+            if any(uses(instr, first.var) for instr in between):
+                return False
+            self.out.insert(users[0], self.out.pop(users[1]))
+            first, second = second, first
+        elif not (is_kind(first, TAKES) and is_kind(second, ("below_top",))):
+            return False
+        for instr in (first, second):
+            op: Any = instr.op
+            replace(instr, Python(TAKES.get(op.kind, "take_top"), op.args, span=op.span, type=op.type))
+        return True
+
     def changed(self, instr: Let) -> Ref:
         op: Any = instr.op
         subject: Ref = op.args[-1]
         dropped = RESTS.get(op.name, 0)
-        if dropped and self.took_top(subject):
+        if dropped > 1 and self.took_two(subject):
+            dropped -= 2
+        elif dropped and self.took_top(subject):
             dropped -= 1
         changes = [Python("drop_last" if op.filled else "drop_top", [subject]) for _ in range(dropped)]
         if op.name == "cons":
