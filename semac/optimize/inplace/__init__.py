@@ -1,1 +1,1 @@
-"""Maps of the runtime that change in place: those which code that holds a token has copied, and which nobody else holds."""
+"""Maps of the runtime that change in place: copies that code with a token has made, and that nobody else holds."""

@@ -10,32 +10,22 @@ from __future__ import annotations
 from typing import Any
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Op, Ref
+from semac.anf.nodes import Block, Expr, Jump, Let, Op
 from semac.anf.walk import all_blocks, blocks, bound, exit_operands
-from semac.ir.nodes import Function, Var
-from semac.optimize.inplace.flows import Flows, key_of
-from semac.optimize.inplace.regions import Region, reached, root, spoil
-from semac.optimize.inplace.roles import FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, change_of, may_hold
+from semac.ir.nodes import Var
+from semac.optimize.inplace.flows import MOST_KEYS, Flows, Path
+from semac.optimize.inplace.regions import Region, root, spoil
+from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
 from semac.optimize.own.code import Code
 
-Keys = frozenset[Any]
+Keys = frozenset[Path]
 ANYHOW: Keys = frozenset()  # a variable is read
-Live = dict[Var, Keys]  # what is done next to each variable: ANYHOW, or these entries of its map are replaced
+Live = dict[Var, Keys]  # what is done next to each variable: these places in its map are replaced, or it is read
 
 
-def keys_of(keys: tuple[Expr, ...]) -> Keys:
-    return frozenset(found for found in map(key_of, keys) if found is not None)
-
-
-def replaced(use: Use, after: Keys) -> Keys:
-    """The entries that are replaced before they are read. after: those of which it is known behind a use."""
-    if use.how == TAKE:
-        return keys_of(use.keys)
-    if use.how == FILL:
-        return after | keys_of(use.keys)
-    if use.how == READ and use.keys:  # another entry alone
-        return frozenset(key for key in after if type(key) is tuple and key != key_of(use.keys[0]))
-    return ANYHOW
+def covers(replaced: Keys, place: Path) -> bool:
+    """Whether a place in a map, or one around it, is among those that are replaced."""
+    return any(place[: len(path)] == path for path in replaced)
 
 
 def merged(one: Live, other: Live) -> Live:
@@ -47,8 +37,8 @@ def merged(one: Live, other: Live) -> Live:
 
 class Order:
     """Checks one function, or one form of the top level. acts: the instructions that may change maps in place. is_root:
-    whether it makes its token itself, so that nothing changes in place after it has ended. is_late: whether it is called
-    only where nothing does any more."""
+    whether it makes its token itself, so that nothing changes in place after it has ended. is_late: whether it is
+    called only where nothing does any more."""
 
     def __init__(self, flows: Flows, part: Code, acts: set[Let], is_root: bool, is_late: bool = False) -> None:
         self.flows = flows
@@ -83,29 +73,53 @@ class Order:
 
     def instruction(self, instr: Let, live: Live, always: Live) -> Live:
         op, var = instr.op, instr.var
-        if var is not None:
-            live.pop(var, None)
+        result = live.pop(var, None) if var is not None else None
+        if var in self.flows.key_vars:
             for other, keys in live.items():  # before its definition a key is none
-                if var in keys:
-                    live[other] = keys - {var}
+                if any(var in path for path in keys):
+                    live[other] = frozenset(path for path in keys if var not in path)
         if type(op) is anf.Assign:
             live.pop(op.var, None)
         live = self.inner(op, live, always)
         uses = self.flows.uses[instr]
-        before = dict(live)
         if type(op) is anf.Call and self.is_harmless:
             self.late_calls.add(instr)
         for use in uses:
             if use.how in (TAKE, STORE) or (use.how == GIVE and use.target in self.flows.taken):
-                self.consume(use, uses, before, always)
+                self.consume(use, uses, live, always)
             elif use.how in (LEAK, PARTS):
                 self.leak(use)
         for use in uses:
             several = any(other.var is use.var for other in uses if other is not use)
-            live[use.var] = ANYHOW if several else replaced(use, live.get(use.var, ANYHOW))
+            live[use.var] = ANYHOW if several else self.replaced(use, instr, live.get(use.var), result)
         if instr in self.acts:
             self.is_last = False
         return live
+
+    def replaced(self, use: Use, instr: Let, after: Keys | None, result: Keys | None) -> Keys:
+        """The places of a map that are replaced before they are read. after, result: the same of the variable, and of
+        what the instruction gives, behind it; None where nobody reads these any more."""
+        if use.how == TAKE:
+            return self.keys(use.keys)
+        if use.how == FILL:
+            return (after or ANYHOW) | self.keys(use.keys)
+        if use.how == READ and use.keys and sources_of(instr.op):  # an entry alone
+            key = self.flows.key(use.keys[0])
+            if key is None:
+                return ANYHOW
+            inside = frozenset((key, *path) for path in result or ANYHOW if len(path) < MOST_KEYS)
+            if after is not None:  # the map that was found may be a copied one from then on
+                inside = frozenset(path for path in inside if covers(after, path))
+            is_name = type(key) is tuple
+            return inside | frozenset(
+                path for path in after or ANYHOW if is_name and type(path[0]) is tuple and path[0] != key
+            )
+        if use.how == ALIAS and type(instr.op) in (anf.Move, anf.CallRuntime) and result is not None:
+            return result if after is None else result & after
+        return ANYHOW
+
+    def keys(self, keys: tuple[Expr, ...]) -> Keys:
+        return frozenset((key,) for key in map(self.flows.key, keys) if key is not None)
 
     # Rules
 
@@ -128,7 +142,7 @@ class Order:
         if self.is_trial or var not in flows.copied:
             return
         own = flows.region(var)
-        own_parts = reached(own) if use.how != TAKE else {own}
+        own_parts = flows.reached(own) if use.how != TAKE else {own}
         for other, keys in live.items():
             if use.how == STORE and other is use.container:
                 continue  # a bare dict that gets it
@@ -137,7 +151,7 @@ class Order:
             self.meet(use, own, own_parts, other, ANYHOW)
         for another in uses:
             if another is not use:
-                keys = keys_of(another.keys) if another.how in (TAKE, FILL) else ANYHOW
+                keys = self.keys(another.keys) if another.how in (TAKE, FILL) else ANYHOW
                 self.meet(use, own, own_parts, another.var, keys)
 
     def meet(self, use: Use, own: Region, own_parts: set[Region], other: Var, keys: Keys) -> None:
@@ -146,12 +160,12 @@ class Order:
         if other not in flows.copied or flows.relation(other) is not flows.relation(var):
             return
         region = flows.region(other)
-        is_around = own in reached(region)
+        is_around = own in flows.reached(region)
         if not is_around and region not in own_parts:
             return
         if other is not var and is_around:
-            places = flows.keys_at(other, var) if keys else []
-            if places and all(place is not None and key_of(place) in keys for place in places):
+            places = flows.places_in(other, var) if keys else []
+            if places and all(place is not None and covers(keys, place) for place in places):
                 return
             if use.how == TAKE and flows.is_inside(other, var):
                 return
@@ -196,7 +210,9 @@ class Order:
         return joined
 
     def loop(self, op: Any, live: Live, always: Live) -> Live:
-        acts = any(instr in self.acts for block in blocks(op) for inner in all_blocks(block, False) for instr in inner.instrs)
+        acts = any(
+            instr in self.acts for block in blocks(op) for inner in all_blocks(block, False) for instr in inner.instrs
+        )
         self.is_last = self.is_last and not acts
         if type(op) is anf.Comprehension:
             for block in blocks(op):

@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from semac.anf import nodes as anf
+from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Ref, Result
 from semac.anf.walk import blocks, bound, exit_operands, params_of
+from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
-from semac.optimize.inplace.regions import Region, held_in, root, spoil, unite
+from semac.optimize.inplace.regions import Region, held_in, reached, root, spoil, unite
 from semac.optimize.inplace.roles import (
     FILL,
     GIVE,
@@ -29,8 +31,13 @@ from semac.optimize.inplace.roles import (
 )
 from semac.optimize.own.code import LOOPS, Code
 from semac.optimize.own.representation import known_callee
+from semac.types.lattice import DICT, INT, NIL, STR
 
 Member = Any  # a Var, or a Function for what it returns
+Path = tuple[Any, ...]  # of keys (`Flows.key`), the outermost first
+MOST_KEYS = 4  # of a path: what is at a longer one is at the place of its first keys
+MOST_STEPS = 200
+COMPUTED = frozenset(("+", "-", "*", "mod", "quotient", "str", "string-append"))  # whose values can be keys
 ANY_KEY = "any"  # of a value that is the map itself, or in it at a place that isn't known
 
 
@@ -50,10 +57,15 @@ class Flows:
         self.copied: set[Member] = set()
         self.taken: set[Var] = set()
         self.uses: dict[Let, list[Use]] = {}
-        self.twins: dict[Var, Var] = {}  # another variable that surely holds the same value
-        self.places: dict[tuple[Var, Any], Var] = {}  # by map and key, the first variable that is looked up there
+        self.within: dict[Region, set[Region]] = {}
+        self.key_vars: set[Any] = set()  # what stands for keys
+        self.joins: set[Var] = set()  # variables that branches assign right before they are read
+        self.twins: dict[Var, Var] = {}  # another variable that holds the same value, or what is no map
+        self.computed: dict[tuple[Any, ...], Var] = {}  # by operation and operands, the first variable of it
+        self.passing: dict[tuple[Any, ...], Var] = {}  # the same of bare dicts, since the last change of any
         for part in code:
             self.part(part)
+        self.key_vars = {self.key(key) for uses in self.uses.values() for use in uses for key in use.keys}
         self.spoil_shared()
         for region in {root(region) for region in self.regions.values()}:
             if region.spoilt:
@@ -74,8 +86,11 @@ class Flows:
         return root(self.regions[member])
 
     def relation(self, var: Var) -> Var:
-        while var in self.relations:
-            var = self.relations[var]
+        relations = self.relations
+        while (other := relations.get(var)) is not None:
+            if (further := relations.get(other)) is not None:
+                relations[var] = further
+            var = other
         return var
 
     def relate(self, one: Var, other: Var) -> None:
@@ -96,12 +111,16 @@ class Flows:
 
     def part(self, part: Code) -> None:
         function = part.function
+        self.joins |= joins(part)
         known = {instr.var for inner in part.blocks for instr in inner.instrs}
         known |= {var for inner in part.blocks for instr in inner.instrs for var in bound(instr.op)}
         known |= {instr.op.var for inner in part.blocks for instr in inner.instrs if type(instr.op) is anf.Assign}
         known |= set(function.params) if function is not None else set()
         for inner in part.blocks:
+            self.passing = {}
             for instr in inner.instrs:
+                if type(instr.op) in (anf.SetItem, anf.Call) or is_drop(instr.op) or blocks(instr.op):
+                    self.passing = {}
                 uses = uses_of(instr.op, instr.var)
                 if type(instr.op) is anf.Call and self.callee(instr.op) is None:
                     uses = [use._replace(how=LEAK, target=None) for use in uses]
@@ -138,17 +157,16 @@ class Flows:
             for param, init in zip(op.params, op.inits, strict=False):
                 self.flow(param, init)
         if type(op) is anf.Assign and is_place(op.var) and may_hold(op.value):
-            self.comes(op.var, op.value.var, None, again=True)  # type: ignore[union-attr]
+            self.comes(op.var, op.value.var, None, again=op.var not in self.joins)  # type: ignore[union-attr]
+        if var is not None and is_fixed(var):
+            self.number(op, var)
         if var is None or not is_var(var):
             return
         if type(op) is anf.Read and is_place(op.var):
-            self.comes(var, op.var, None, again=True)
+            self.comes(var, op.var, None, again=op.var not in self.joins)
         for source, keys in sources_of(op) if type(op) is not anf.Call or self.callee(op) is not None else []:
             if not may_hold(source):
                 continue
-            if keys and type(op) is not anf.Python:
-                place = self.canonical(source.var), key_of(keys[0])  # type: ignore[union-attr]
-                self.twins[var] = self.places.setdefault(place, var) if place[1] is not None else var
             if type(op) is anf.Call or (type(op) is anf.MakeMap) or (change_of(op) and source is not op.args[0]):  # type: ignore[attr-defined]
                 self.origins.setdefault(var, []).append((source.var, None))  # type: ignore[union-attr]
                 self.relate(var, source.var)  # type: ignore[union-attr]
@@ -159,6 +177,8 @@ class Flows:
         if type(op) is anf.Move and type(op.value) is Ref and may_hold(op.value):
             self.same.setdefault(var, []).append(op.value.var)
             self.twins[var] = self.canonical(op.value.var)
+        if type(op) is anf.CallRuntime and op.path in (LEVEL, UPDATED) and may_hold(op.args[0]):
+            self.twins[var] = self.canonical(op.args[0].var)  # type: ignore[union-attr]
         if not self.is_plain(var) and not is_place(var):
             self.spoil(var, "a variable that changes")
         if type(op) in (anf.If, anf.Match, anf.Try, anf.Logic, anf.With, *LOOPS):
@@ -185,6 +205,13 @@ class Flows:
             if type(target) is Var:
                 self.same.setdefault(target, []).append(exit_.value.var)  # type: ignore[union-attr]
 
+    def reached(self, region: Region) -> set[Region]:
+        """As `regions.reached`, once everything is united."""
+        region = root(region)
+        if region not in self.within:
+            self.within[region] = reached(region)
+        return self.within[region]
+
     def spoil(self, member: Member, reason: str) -> None:
         spoil(self.region(member), reason)
 
@@ -192,7 +219,13 @@ class Flows:
         """Spoils bare dicts that variables hold which change: nobody follows what else is read from these."""
         filled = [use.var for uses in self.uses.values() for use in uses if use.how == FILL]
         for var in filled:
-            if any(not self.is_plain(source) or type(source.op) is anf.Read for source in self.sources([var])):
+            todo, names = [var], set()
+            while todo:
+                name = todo.pop()
+                if name not in names:
+                    names.add(name)
+                    todo += self.same.get(name, ())
+            if any(not self.is_plain(name) or type(name.op) is anf.Read for name in names):
                 self.spoil(var, "of a variable that changes")
 
     # What follows
@@ -243,55 +276,115 @@ class Flows:
                 todo += [source for source, _ in self.origins.get(var, ())]
         return found
 
+    def key(self, key: Expr) -> Any:
+        """What is equal for keys that are equal where they are computed in the same round of a loop; None: nothing."""
+        if type(key) is Lit:
+            return type(key.value), key.value
+        return self.canonical(key.var) if type(key) is Ref else None
+
+    def number(self, op: Any, var: Var) -> None:
+        """Finds the first variable that was computed in the same way: of parts of maps, and of numbers and texts."""
+        is_computed = type(op) is anf.CallBuiltin and op.name in COMPUTED and op.type.only(INT | STR)
+        if not is_computed and not (is_look_up(op) and op.args[0].type.only(DICT | NIL)):
+            return
+        values = [self.key(arg) for arg in op.args]
+        if None not in values:
+            table = self.passing if type(op) is anf.Python else self.computed
+            self.twins[var] = table.setdefault((getattr(op, "name", "get"), *values), var)
+
     def canonical(self, var: Var) -> Var:
         return self.twins.get(var, var)
 
-    def keys_at(self, owner: Var, var: Var) -> list[Any]:
-        """The keys under which the map of a variable, or a part of it, may be in that of another one."""
+    def places_in(self, owner: Var, var: Var) -> list[Path | None]:
+        """Where the map of a variable, or a part of it, may be in that of another one; None: anywhere."""
         owner = self.canonical(owner)
-        keys: list[Any] = []
+        places: list[Path | None] = []
         seen: set[Any] = set()
-        todo: list[tuple[Var, bool]] = [(var, False)]
+        todo: list[tuple[Var, bool, Path]] = [(var, False, ())]
         while todo:
-            current, is_old = todo.pop()
-            if (current, is_old) in seen:
+            step = todo.pop()
+            if step in seen:
                 continue
-            seen.add((current, is_old))
-            if self.canonical(current) is owner:
-                keys.append(None)
-                continue
-            for source, key in self.origins.get(current, ()):
-                old = is_old or key is ANY_KEY
-                if self.canonical(source) is owner:
-                    keys.append(None if old else key)
-                else:
-                    todo.append((source, old))
-        return keys
-
-    def is_inside(self, part: Var, whole: Var) -> bool:
-        """Whether all that a variable holds surely is in the map of another one, or can't have been changed."""
-        whole = self.canonical(whole)
-        seen: set[Any] = set()
-        todo: list[tuple[Var, bool]] = [(part, False)]
-        while todo:
-            current, is_old = todo.pop()
-            if (current, is_old) in seen:
-                continue
-            seen.add((current, is_old))
+            if len(seen) == MOST_STEPS:
+                return [None]
+            seen.add(step)
+            current, is_old, path = step
             origins = self.origins.get(current, ())
-            if self.canonical(current) is whole or (not origins and current in self.copied):
-                return False
+            if self.canonical(current) is owner or (not origins and current in self.copied):
+                places.append(None)
+                continue
             for source, key in origins:
                 old = is_old or key is ANY_KEY
+                longer = path if key is None or key is ANY_KEY else (self.key(key), *path)[:MOST_KEYS]
+                if self.canonical(source) is owner:
+                    places.append(None if old or not longer else longer)
+                else:
+                    todo.append((source, old, longer))
+        return places
+
+    def is_inside(self, part: Var, whole: Var) -> bool:
+        """Whether what a variable holds surely is in another one's map, apart from what can't have been changed."""
+        before = self.sources([whole])
+        whole = self.canonical(whole)
+        seen: set[Var] = set()
+        todo = [part]
+        while todo:
+            current = todo.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            origins = self.origins.get(current, ())
+            if self.canonical(current) is whole or current in before:
+                return False
+            if current in self.copied and (not origins or (change_of(current.op) and not may_hold(current.op.args[0]))):
+                return False  # a new map, or one that comes from elsewhere
+            for source, key in origins:
                 if self.canonical(source) is not whole:
-                    todo.append((source, old))
-                elif old or key is None:
+                    todo.append(source)
+                elif key is None or key is ANY_KEY:
                     return False
         return True
 
 
-def key_of(key: Expr | None) -> Any:
-    """What is equal for equal keys that are computed in one round of a loop."""
-    if type(key) is Lit:
-        return type(key.value), key.value
-    return key.var if type(key) is Ref else None
+def is_look_up(op: anf.Op) -> bool:
+    """Whether an operation finds what is under a key, and nothing else if there is nothing."""
+    if type(op) is anf.CallRuntime:
+        return op.path in (KEYWORD_GET, LOOK)
+    return (type(op) is anf.Python and op.kind == "get") or (type(op) is anf.CallBuiltin and op.name == "get")
+
+
+def is_drop(op: anf.Op) -> bool:
+    return type(op) is anf.Python and op.kind == "drop_key"
+
+
+def joins(part: Code) -> set[Var]:
+    """Variables that are assigned inside of instructions of the block in which they are read, and before."""
+    places: dict[Var, set[Block]] = {}  # where each is read
+    assigned: dict[Var, int] = {}
+    for block in part.blocks:
+        for instr in block.instrs:
+            if type(instr.op) is anf.Read:
+                places.setdefault(instr.op.var, set()).add(block)
+            elif type(instr.op) is anf.Assign:
+                assigned[instr.op.var] = assigned.get(instr.op.var, 0) + 1
+    found: set[Var] = set()
+    for block in {block for reading in places.values() if len(reading) == 1 for block in reading}:
+        before: dict[Var, int] = {}
+        for instr in block.instrs:
+            op = instr.op
+            if type(op) is anf.Read and before.get(op.var) == assigned.get(op.var) and places[op.var] == {block}:
+                found.add(op.var)
+            for assign in branches(instr):
+                before[assign.var] = before.get(assign.var, 0) + 1
+    return found
+
+
+def branches(instr: Let) -> Iterable[anf.Assign]:
+    """The assignments in an instruction and the branches inside, but not in loops, which may run again and again."""
+    op = instr.op
+    if type(op) is anf.Assign:
+        yield op
+    elif type(op) in (anf.If, anf.Match, anf.Try, anf.Logic):
+        for block in blocks(op):
+            for inner in block.instrs:
+                yield from branches(inner)

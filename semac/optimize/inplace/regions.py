@@ -28,8 +28,11 @@ class Region:
 
 
 def root(region: Region) -> Region:
-    while region.parent is not None:
-        region = region.parent
+    parent = region.parent
+    while parent is not None:
+        if parent.parent is not None:
+            region.parent = parent.parent
+        region, parent = parent, parent.parent
     return region
 
 

@@ -1,9 +1,10 @@
 """Maps of the runtime that nobody else holds change in place.
 
 `(assoc accounts id (assoc (get accounts id) :balance b))` copies two maps at each step of a loop, although nobody reads
-the old ones. Here the code that begins a loop makes a token (`sema_runtime.lib.collections.owned_maps`), the first change of a map copies
-it and marks the copy, and later changes by code with the same token change the copy itself. So it doesn't matter where
-a map comes from: one that others hold has no mark. Functions all of whose calls are known get the token from their callers.
+the old ones. Here the code that begins a loop makes a token (`lib/collections/owned_maps.py`), the first change of a map
+copies it and marks the copy, and later changes by code with the same token change the copy itself. So it doesn't matter
+where a map comes from: one that others hold has no mark. Functions all of whose calls are known get the token from
+their callers.
 
 Sound because a marked map is held by one variable, or by one entry of a map, wherever it is changed or handed on:
 `checks.py` spoils the region of every other map, and of all that leave (into lists, closures, handlers, unknown code)
@@ -40,20 +41,18 @@ def change_in_place(unit: Unit) -> None:
     if unit.is_text or unit.is_input or is_traced() or not calls_any(unit, frozenset(("assoc", "dissoc"))):
         return
     code = all_code(unit)
-    if not any(change_of(instr.op) for part in code for block in part.blocks for instr in block.instrs) or stops(unit):
-        return
-    Placing(code).run()
+    shut = shut_functions(code)
+    if any(may_change(part, shut) for part in code) and not stops(unit):
+        Placing(code, shut).run()
 
 
 class Placing:
     """Finds and rewrites the changes of a unit."""
 
-    def __init__(self, code: list[Code]) -> None:
+    def __init__(self, code: list[Code], shut: set[Function]) -> None:
         self.code = code
-        elsewhere = called_elsewhere(code)
-        functions = [part.function for part in code if part.function is not None]
-        self.shut = {function for function in functions if is_shut(function) and function not in elsewhere}
-        self.flows = Flows(code, self.shut)
+        self.shut = shut
+        self.flows = Flows(code, shut)
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
 
     def run(self) -> None:
@@ -73,7 +72,12 @@ class Placing:
 
     def is_site(self, instr: Let) -> bool:
         op: Any = instr.op
-        return change_of(op) and instr.var is not None and may_hold(op.args[0]) and not self.flows.region(op.args[0].var).spoilt
+        return (
+            change_of(op)
+            and instr.var is not None
+            and may_hold(op.args[0])
+            and not self.flows.region(op.args[0].var).spoilt
+        )
 
     def acting(self) -> set[Let]:
         """The instructions that may change maps in place, and the calls of functions that do."""
@@ -82,7 +86,7 @@ class Placing:
         for part in self.code:
             inside = self.sites(part)
             if part.function in self.shut and inside:
-                active.add(part.function)  # type: ignore[arg-type]
+                active.add(part.function)
             acts |= inside
         while True:
             before = len(acts)
@@ -92,15 +96,12 @@ class Placing:
                         if type(instr.op) is anf.Call and self.flows.callee(instr.op) in active:
                             acts.add(instr)
                             if part.function in self.shut:
-                                active.add(part.function)  # type: ignore[arg-type]
+                                active.add(part.function)
             if len(acts) == before:
                 return acts
 
     def sites(self, part: Code) -> set[Let]:
-        """The changes of a function. One that makes its own token must change a map again and again."""
-        is_worthwhile = part.function is None or part.function in self.shut
-        repeated = part.blocks if is_worthwhile else [inner for block in looped(part) for inner in all_blocks(block, False)]
-        return {instr for block in repeated for instr in block.instrs if self.is_site(instr)}
+        return {instr for block in changing(part, self.shut) for instr in block.instrs if self.is_site(instr)}
 
     def late(self, acts: set[Let]) -> set[Function]:
         """Functions that are called only where nothing changes in place any more."""
@@ -115,7 +116,7 @@ class Placing:
             for block in part.blocks:
                 for instr in block.instrs:
                     if instr in acts:
-                        late.discard(part.function)  # type: ignore[arg-type]
+                        late.discard(part.function)
                     callee = self.flows.callee(instr.op) if type(instr.op) is anf.Call else None
                     if callee is not None:
                         calls.setdefault(callee, []).append((instr, part))
@@ -135,7 +136,7 @@ class Placing:
         for part in self.code:
             function = part.function
             if function in self.shut and any(instr in acts for block in part.blocks for instr in block.instrs):
-                self.tokens[function] = token(function)  # type: ignore[index, arg-type]
+                self.tokens[function] = token(function)
 
     def rewrite(self, part: Code, acts: set[Let]) -> None:
         inside = [instr for block in part.blocks for instr in block.instrs if instr in acts]
@@ -143,8 +144,8 @@ class Placing:
             return
         function = part.function
         if function in self.tokens:
-            var = self.tokens[function]  # type: ignore[index]
-            function.params.append(var)  # type: ignore[union-attr]
+            var = self.tokens[function]
+            function.params.append(var)
         else:
             var = token(function)
             var.op = CallRuntime(RUNTIME + "Owner", [], span=inside[0].op.span, type=ANY)
@@ -190,11 +191,24 @@ def token(function: Function | None) -> Var:
     return var
 
 
+def shut_functions(code: list[Code]) -> set[Function]:
+    """The functions of which all calls are known."""
+    elsewhere = called_elsewhere(code)
+    functions = {part.function for part in code if part.function is not None}
+    return {function for function in functions - elsewhere if is_shut(function)}
+
+
 def is_shut(function: Function) -> bool:
     return not function.is_open and function.rest is None and not function.is_generator and function.var is not None
 
 
-def looped(part: Code) -> list[Block]:
-    """The blocks of the loops of a function."""
-    return [inner for block in part.blocks for instr in block.instrs if type(instr.op) in LOOPS for inner in blocks(instr.op)]
+def may_change(part: Code, shut: set[Function]) -> bool:
+    return any(change_of(instr.op) for block in changing(part, shut) for instr in block.instrs)
 
+
+def changing(part: Code, shut: set[Function]) -> list[Block]:
+    """The blocks whose changes may pay. A function that makes its own token must change a map again and again."""
+    if part.function is None or part.function in shut:
+        return part.blocks
+    loops = [instr.op for block in part.blocks for instr in block.instrs if type(instr.op) in LOOPS]
+    return [inner for loop in loops for block in blocks(loop) for inner in all_blocks(block, into_functions=False)]

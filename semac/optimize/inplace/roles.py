@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Expr, Lit, Op, Ref
+from semac.anf.nodes import Expr, Op, Ref
 from semac.anf.walk import bound, operands
 from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Var
@@ -125,8 +125,7 @@ def of_builtin(op: anf.CallBuiltin, var: Any) -> list[Use]:
 
 def looked_up(args: list[Expr]) -> list[Use]:
     """A map, a key, and what there is instead of a missing entry."""
-    keys = (args[1],) if type(args[1]) is Lit else ()
-    return [*each(args[:1], READ, keys), *each(args[1:2], LEAK), *each(args[2:], ALIAS)]
+    return [*each(args[:1], READ, (args[1],)), *each(args[1:2], LEAK), *each(args[2:], ALIAS)]
 
 
 def of_runtime(op: anf.CallRuntime, var: Any) -> list[Use]:

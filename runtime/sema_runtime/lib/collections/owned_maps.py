@@ -1,4 +1,4 @@
-"""Maps that change in place: copies that code with a token has made, and that nobody else holds (semac/optimize/inplace).
+"""Maps that change in place: copies that code with a token has made and nobody else holds (`optimize/inplace`).
 
 The mark of such a copy stands where a map keeps what Python has seen of it (`Map._face`). So a map that Python looks at
 loses its mark, and the next change copies it again.
