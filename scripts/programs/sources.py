@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import random_modules
 import random_programs
-import random_states
 import random_tasks
 
-from programs import mutations
+from programs import holders, mutations
 from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
@@ -46,7 +45,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "states": (15, of_profile(small=True, states=True)),
     "divided": (10, lambda seed, wild: Source(divided(seed, wild))),
     "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
-    "maps": (12, lambda seed, _: Source(random_states.Programs(seed).program())),
+    "maps": (12, lambda seed, _: Source(holders.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }
