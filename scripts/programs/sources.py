@@ -9,11 +9,12 @@ import random_modules
 import random_programs
 import random_tasks
 
-from programs import holders, mutations
+from programs import mutations
 from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
+from programs.written import holders
 
 
 class Source(NamedTuple):

@@ -180,8 +180,8 @@ class Programs:
             inside = (*within, (more, other))
             text = (
                 f"(let lp{i} (({i} 0) ({name} {start}) ({more} {self.expr(other, depth - 1, scope)}))"
-                f" (if (>= {i} {end}) {self.expr(kind, 1, inside)} (lp{i} (+ {i} 1) {self.expr(kind, depth - 1, inside)}"
-                f" {self.expr(other, depth - 1, inside)})))"
+                f" (if (>= {i} {end}) {self.expr(kind, 1, inside)}"
+                f" (lp{i} (+ {i} 1) {self.expr(kind, depth - 1, inside)} {self.expr(other, depth - 1, inside)})))"
             )
         elif self.chance(0.3):
             text = (
