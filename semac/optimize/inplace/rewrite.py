@@ -2,9 +2,9 @@
 
 `(assoc accounts id (assoc (get accounts id) :balance b))` copies two maps at each step of a loop, although nobody reads
 the old ones. Here the code that begins a loop makes a token (`lib/collections/owned_maps.py`), the first change of a
-map copies it and marks the copy, and later changes by code with the same token change the copy itself. So it doesn't matter
-where a map comes from: one that others hold has no mark. Functions all of whose calls are known get the token from
-their callers.
+map copies it and marks the copy, and later changes by code with the same token change the copy itself. So it doesn't
+matter where a map comes from: one that others hold has no mark. Functions all of whose calls are known get the token
+from their callers.
 
 Sound because a marked map is held by one variable, or by one entry of a map, wherever it is changed or handed on:
 `checks.py` spoils the region of every other map, and of all that leave (into lists, closures, handlers, unknown code)
