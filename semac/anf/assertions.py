@@ -30,6 +30,7 @@ TAGS: dict[type, int] = {
     tuple: lattice.VECTOR, Map: lattice.MAP, HashMap: lattice.HASHMAP, MutableArray: lattice.ARRAY,
     bytes: lattice.BYTES, bytearray: lattice.BYTES,
 }  # fmt: skip
+LARGEST = 1000  # bits of an int that isn't huge
 SAMPLE = 20  # items of a collection that are looked at
 claims: list[tuple[Type, str]] = []
 
@@ -87,7 +88,7 @@ def tags_of(value: Any) -> int:
     if value is True or value is False:
         return lattice.TRUE if value else lattice.FALSE
     if type(value) is int:
-        return lattice.sign(value)
+        return lattice.tags_of_int(value, LARGEST)
     if isinstance(value, Record):
         return lattice.RECORD
     if type(value) is List:

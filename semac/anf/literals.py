@@ -33,7 +33,7 @@ from semac.types.lattice import (
     make,
     row_of,
     shape_of,
-    sign,
+    tags_of_int,
     vector_of,
 )  # fmt: skip
 
@@ -57,7 +57,7 @@ def type_of_value(value: Any) -> Type:
     """The type of a constant."""
     kind = type(value)
     if kind is int:
-        return atom(sign(value))
+        return atom(tags_of_int(value))
     known = ATOM_TYPES.get(kind)
     if known is not None:
         return known
