@@ -304,6 +304,15 @@ def _is_atomic(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     return compare(kind, ast.In(), operands.c.runtime(ATOMIC, loc), loc)
 
 
+def _is_digits(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`text.isdecimal() and text.isascii() and len(text) < 20`: whether a text is a short int in digits."""
+    loc = operands.loc
+    asked = [call(attribute(operands.use(positions[0], "text"), "isdecimal", loc), [], loc)]
+    asked.append(call(attribute(operands.use(positions[0]), "isascii", loc), [], loc))
+    length = call(builtin("len", loc), [operands.use(positions[0])], loc)
+    return boolop(ast.And(), [*asked, compare(length, ast.Lt(), const(20, loc), loc)], loc)
+
+
 def _is_true(hint: str) -> Question:
     """`v`: whether a vector has items, whether a number isn't zero."""
     return lambda operands, positions: operands.use(positions[0], hint)
@@ -329,6 +338,7 @@ QUESTIONS: dict[str, Question] = {
     "alike": _alike,
     "short": _between(-(10**15), 10**15),
     "linked": _is_linked,
+    "digits": _is_digits,
     "filled": _is_true("items"),
     "nonzero": _is_true("divisor"),
     "index": _index("", False),
