@@ -16,6 +16,7 @@ from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.numbers import Complex
 from sema_runtime.values.records import Record
+from semac.anf.literals import tags_of_int
 from semac.anf.nodes import Block, CallRuntime, Closure, Destructure, Let, Lit, Match, Ref
 from semac.anf.records import RecordType
 from semac.anf.walk import all_blocks, exit_operands, operands, pattern_vars
@@ -88,7 +89,7 @@ def tags_of(value: Any) -> int:
     if value is True or value is False:
         return lattice.TRUE if value else lattice.FALSE
     if type(value) is int:
-        return lattice.tags_of_int(value, LARGEST)
+        return tags_of_int(value, LARGEST)
     if isinstance(value, Record):
         return lattice.RECORD
     if type(value) is List:

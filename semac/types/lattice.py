@@ -1,9 +1,8 @@
 """The lattice of types. A type is a union with one slot for each kind of value; equal types are one object.
 
 `tags` says which kinds of values a type admits, and ints of which sign and size; the other fields what is known of
-those: the items of a list, of a vector of known or unknown length, of a map's keys and values, the fields of a map
-written with fixed keyword keys (its shape), which arrays, records and functions a value can be. ANY admits all; NEVER
-nothing.
+those: the items of a list, of a vector, of a map's keys and values, the fields of a map written with fixed keyword
+keys (its shape), which arrays, records and functions a value can be. ANY admits all; NEVER nothing.
 
 Joining is memoized, so that the cost of inference doesn't depend on how large types are written. Types that name
 functions, arrays or records of a unit are forgotten when nothing is compiled any more (`compiling`).
@@ -25,7 +24,6 @@ SIGNS = NEGATIVE | COUNT
 NATURAL = COUNT | HUGE  # HUGE, beside signs: ints that may be too large for a float; without it, they surely aren't
 INT = NEGATIVE | NATURAL
 ABOVE_ZERO = POSITIVE | HUGE
-WORD = 64  # bits of a literal, or a length, that isn't huge
 BOOL = TRUE | FALSE
 REAL = INT | FLOAT
 NUMBER = REAL | RATIO
@@ -267,12 +265,6 @@ def atom(tags: int) -> Type:
     if known is None:
         known = _atoms[tags] = make(tags)
     return known
-
-
-def tags_of_int(value: int, most: int = WORD) -> int:
-    """The tags of an int, which is huge if it has more bits."""
-    sign = POSITIVE if value > 0 else NEGATIVE if value else ZERO
-    return sign | HUGE if value.bit_length() > most else sign
 
 
 def row_of(*items: Type, tags: int = FLAT) -> Type:
