@@ -15,7 +15,7 @@ COMPILING = tuple(
     for folder in (
         "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/fields",
         "optimize/infer", "optimize/inline", "optimize/inplace", "optimize/loops", "optimize/own", "optimize/steps",
-        "optimize/texts", "optimize/versions", "generate", "generate/text",
+        "optimize/texts", "optimize/versions", "generate", "generate/packed", "generate/text",
     )
 )  # fmt: skip
 

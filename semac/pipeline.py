@@ -22,7 +22,7 @@ from semac.anf.build import build
 from semac.expand.environment import MacroEnvironment, prelude_macros
 from semac.fingerprint import compiler_hash, optimizes
 from semac.generate.module import RESULT, emit_input, emit_module
-from semac.generate.packed import with_stubs
+from semac.generate.packed.module import module_code
 from semac.ir.unit import Unit
 from semac.optimize.passes import run_passes
 from semac.types.lattice import compiling
@@ -80,7 +80,7 @@ class CompiledUnit:
                 for check in CHECKS.trees:
                     check(self.tree)
                 packs = self.packs and self.unit.is_portable
-                return self.placed(with_stubs(self.tree, self.placed) if packs else self.tree)
+                return module_code(self.tree, self.placed) if packs else self.placed(self.tree)
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise

@@ -90,6 +90,13 @@ def when_loaded(name: str, lesson: Callable[[ModuleType], None]) -> None:
         lesson(module)
 
 
+def unpacked() -> Any:
+    """For compiled code: the function whose stub is running, with its own code (packed_code.py)."""
+    from sema_runtime.packed_code import unpacked_in
+
+    return unpacked_in(sys._getframe(1))
+
+
 sys.meta_path.insert(0, _Teacher())
 for _name in [*_lessons]:
     when_loaded(_name, _teach)

@@ -1,47 +1,75 @@
-"""Code of functions that is kept packed until one of them runs.
+"""Code of functions that is kept packed until one of them runs it.
 
-A public function of a module that has a private copy (semac/optimize/versions) runs its own body seldom or never. The
-compiled module has a stub in its place: the test at the entry, if there is one, and behind it `unpacked()(...)`. The
-first call that gets there gives the function its whole code, so no later call costs more. The bodies of a module are
-packed together, and an import does nothing about them.
+Compiled modules have stubs in place of some functions, which end in `unpacked()(...)`. The first call that gets there
+gives the function its own code, so no later call costs more. An import does nothing about it.
+
+- A public function of a module that has a private copy (semac/optimize/versions) runs its own body seldom or never. Its
+  stub unpacks it where the copy won't do. Such bodies are compressed together. They are much like the copies, which
+  zlib gets as a dictionary.
+- Functions with others inside take several code objects. Where nothing calls them often, their stubs do nothing but
+  load them, some together: those of the module that are never called cost an import one code object each.
+
+A module has a constant for this: a tuple of packs, each of which is a text, the names of the functions whose code it
+is, and what belongs to it. For compressed code that is code of the module, or texts, for the dictionary; for other code
+it is the stubs.
 """
 
 from __future__ import annotations
 
 import marshal
-import sys
+from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, FunctionType
+    from collections.abc import Iterable
+    from types import CodeType, FrameType, FunctionType
     from typing import Any
 
-MODULE = "sema_runtime.packed_code"  # this one, which a stub names
-PACKED = "__sema_packed__"  # that which holds the packed code, and from the first question on the code by name
-BEGINNING = b"\xff&"  # of packed code; no text of UTF-8 has such a byte
+Pack = tuple[bytes, tuple[str, ...], tuple[object, ...]]
+
+UNPACKED = "__sema_unpacked__"  # what stubs call; nothing else calls it
+PACKED = "__sema_packed__"  # the global that is the module's constant, with dicts of code for packs that were needed
+BEGINNING = b"\xff&"  # of a compressed text; no text of UTF-8 has such a byte
 FUNCTION: Any = type(lambda: None)
+CODE: Any = type((lambda: None).__code__)
+PLAIN = 2  # the format of marshal without references, which are smaller, but none like the other for zlib
+RAW, LEVEL, MEMORY = -15, 9, 9  # for zlib: no header, smallest
 
 
-def packed(codes: dict[str, CodeType]) -> bytes:
-    """The code of functions, by Python name, as a module keeps it."""
-    from zlib import compress
+def packed(codes: list[CodeType], similar: list[CodeType | Pack]) -> Pack:
+    """Whole code of functions as a module keeps it. similar: other code of theirs, or packs that have it."""
+    from zlib import DEFLATED, Z_DEFAULT_STRATEGY, compressobj
 
-    return BEGINNING + compress(marshal.dumps(codes), 9)
+    names = tuple(code.co_name for code in codes)
+    compressor = compressobj(LEVEL, DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY, _dictionary(names, similar))
+    text = BEGINNING + compressor.compress(marshal.dumps(codes, PLAIN)) + compressor.flush()
+    return text, names, tuple(similar)
+
+
+def together(codes: list[CodeType], stubs: list[CodeType]) -> Pack:
+    """Code of functions that is loaded when one of them is called."""
+    return marshal.dumps(codes), tuple(code.co_name for code in codes), tuple(stubs)
 
 
 def packed_in(module: CodeType) -> list[CodeType]:
-    """The code that the code of a module keeps packed."""
-    texts = [constant for constant in module.co_consts if type(constant) is bytes and constant.startswith(BEGINNING)]
-    return [code for text in texts if PACKED in module.co_names for code in _codes(text).values()]
+    """The whole code of functions that the code of a module keeps packed."""
+    packs = [pack for constant in module.co_consts if is_packed(constant) for pack in constant]
+    return [code for pack in packs if pack[0].startswith(BEGINNING) for code in _codes(pack)]
 
 
-def unpacked() -> Any:
-    """The function whose stub is running, with its whole code from now on."""
-    frame = sys._getframe(1)
+def is_packed(constant: object) -> bool:
+    """Whether a constant of a module is its packed code."""
+    return type(constant) is tuple and any(
+        type(pack) is tuple and pack and type(pack[0]) is bytes and pack[0].startswith(BEGINNING) for pack in constant
+    )
+
+
+def unpacked_in(frame: FrameType) -> Any:
+    """The function whose stub is running in a frame, with its own code from now on."""
     stub, namespace = frame.f_code, frame.f_globals
-    code = whole(stub, namespace)
+    code = _loaded(stub, namespace) or whole(stub, namespace)
     function: Any = namespace.get(stub.co_name)
-    if type(function) is FUNCTION and function.__code__ is stub:
+    if type(function) is FUNCTION and function.__code__ in (stub, code):
         function.__code__ = code
         return function
     made = FUNCTION(code, namespace)
@@ -52,32 +80,90 @@ def unpacked() -> Any:
     return made
 
 
+def _loaded(stub: CodeType, namespace: dict[str, Any]) -> CodeType | None:
+    """The code that a stub loads, which all functions get that it is packed with; None for other stubs."""
+    name = stub.co_name
+    pack: Any
+    for pack in namespace[PACKED]:
+        if type(pack) is tuple and name in pack[1] and not pack[0].startswith(BEGINNING):
+            text, names, stubs = pack
+            at = names.index(name)
+            if stubs[at] != stub:
+                return None
+            codes: list[CodeType] = marshal.loads(text)
+            for name, before, code in zip(names, stubs, codes, strict=True):
+                function: Any = namespace.get(name)
+                if type(function) is FUNCTION and function.__code__ is before:
+                    function.__code__ = code
+            own: CodeType = codes[at]
+            return own
+    return None
+
+
 def whole(code: CodeType, namespace: dict[str, Any]) -> CodeType:
     """The whole code of a function with these globals: that which a stub stands for, else the same."""
     if not is_stub(code) or PACKED not in namespace:
         return code
-    codes = namespace[PACKED]
-    if type(codes) is bytes:
-        codes = namespace[PACKED] = _codes(codes)
-    found: CodeType = codes.get(code.co_name, code)
-    return found
+    packs = namespace[PACKED]
+    for index, pack in enumerate(packs):
+        if type(pack) is tuple and code.co_name in pack[1] and pack[0].startswith(BEGINNING):
+            pack = {each.co_name: each for each in _codes(pack)}
+            namespace[PACKED] = (*packs[:index], pack, *packs[index + 1 :])
+        if type(pack) is dict and code.co_name in pack:
+            found: CodeType = pack[code.co_name]
+            return found
+    return code
 
 
 def is_stub(code: CodeType) -> bool:
-    return MODULE in code.co_names
+    return UNPACKED in code.co_names
 
 
-def is_stub_of(stub: CodeType, code: CodeType) -> bool:
-    """Whether code is what a stub stands for."""
+def is_stub_of(stub: CodeType, instruction: int | tuple[int, int], code: CodeType) -> bool:
+    """Whether code is what a stub stands for, and the stub is only calling it: it does so in no columns."""
     is_same_place = stub.co_firstlineno == code.co_firstlineno and stub.co_filename == code.co_filename
-    return is_same_place and stub.co_qualname == code.co_qualname and stub is not code and is_stub(stub)
+    if not is_same_place or stub.co_qualname != code.co_qualname or stub is code or not is_stub(stub):
+        return False
+    if type(instruction) is not int:
+        return False
+    _, _, col, end_col = next(islice(stub.co_positions(), instruction // 2, None), (None, None, None, None))
+    return col == end_col == 0
 
 
-def _codes(text: bytes) -> dict[str, CodeType]:
-    from zlib import decompress
+def _codes(pack: Pack) -> list[CodeType]:
+    from zlib import decompressobj
 
-    codes: dict[str, CodeType] = marshal.loads(decompress(memoryview(text)[len(BEGINNING) :]))
+    text, names, similar = pack
+    compressed = memoryview(text)[len(BEGINNING) :]
+    codes: list[CodeType] = marshal.loads(decompressobj(RAW, _dictionary(names, similar)).decompress(compressed))
     return codes
+
+
+def _dictionary(names: tuple[str, ...], similar: Iterable[Any]) -> bytes:
+    """What the code of functions has in common with similar code."""
+    parts: list[bytes] = []
+    for each in similar:
+        if type(each) is CODE:
+            _add(each, parts)
+        else:
+            for name, code in zip(each[1], marshal.loads(each[0]), strict=True):
+                if name in names:
+                    _add(code, parts)
+    return b"".join(parts)
+
+
+def _add(code: Any, parts: list[bytes]) -> None:
+    for constant in code.co_consts:
+        if type(constant) is CODE:
+            _add(constant, parts)
+    for constant in code.co_consts:
+        if type(constant) is str:
+            parts.append(constant.encode("utf-8", "surrogatepass"))
+        elif type(constant) is bytes:
+            parts.append(constant)
+    names = (*code.co_names, *code.co_varnames, *code.co_cellvars, code.co_filename, code.co_qualname)
+    parts += [each.encode("utf-8", "surrogatepass") for each in names]
+    parts += [code.co_linetable, code.co_code]
 
 
 def _functions_of(code: CodeType) -> list[FunctionType]:

@@ -66,7 +66,8 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     if c.module.unit.is_text:
         annotate(made, function, loc)
     if function.has_copy and not function.is_generator:
-        made.has_copy = True  # type: ignore[attr-defined]  # packed.py
+        made.has_copy = True  # type: ignore[attr-defined]  # packed/
+        made.copy_is_often_called = function.copy_is_often_called  # type: ignore[attr-defined]
     c.append(made)
 
 

@@ -38,7 +38,7 @@ EARLY = ("any", "every", "find")  # kinds that may end before the last item
 ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
 
 
-ITEMS_OF = {"split": "split_items", "stack_list": "turned", "stack_reversed": "first_of"}
+ITEMS_OF = {"split": "split_items", "sorted": "sorted_items", "stack_list": "turned", "stack_reversed": "first_of"}
 UNWRAPPED = {"List": "tuple", **ITEMS_OF}  # kinds that make a list → those that give its items alone
 
 TAKES_ITEMS = {

@@ -22,13 +22,16 @@ from types import CodeType
 
 from semac.fingerprint import compiler_hash, digest, switches
 
-MAGIC = b"SEMA\x03" + bootstrap.MAGIC_NUMBER
+MAGIC = b"SEMA\x04" + bootstrap.MAGIC_NUMBER
 VERSION = "1"  # of the file format
 CLOCK_TICK = 0.02  # seconds by which a file's time may lag behind the clock
 COARSE_TICK = 2.02  # the same where times may be whole seconds, on some disks even ones
 TAG = f".semac-{VERSION}.{sys.implementation.cache_tag}"
 OPTIMIZATION = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""
 OPTIMIZATION += switches()
+
+SMALL = 1 << 14  # bytes of a file of which each counts in its checksum
+STEP = 32  # of larger ones, one in so many does; a sector has 512
 
 trusted = True  # whether stored code may stand for its source
 
@@ -58,7 +61,9 @@ def program_path(real: str) -> str | None:
 
 def load_native(kept: str | None, source_path: str, filename: str, source: bytes | None = None) -> CodeType | None:
     """The code that is linked with native functions, where it is as good as what `load` would give."""
-    return None if kept is None else load(native_path(kept), source_path, filename, source)
+    if kept is None or not os.access(path := native_path(kept), os.F_OK):
+        return None
+    return load(path, source_path, filename, source)
 
 
 def load(kept: str | None, source_path: str, filename: str, source: bytes | None = None) -> CodeType | None:
@@ -75,11 +80,10 @@ def load(kept: str | None, source_path: str, filename: str, source: bytes | None
     except OSError:
         return None
     start = len(MAGIC) + 4
-    payload = memoryview(data)[start:]
-    if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : start] != _checksum(payload):
+    if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : start] != _checksum(data, start):
         return None
     try:
-        compiler, known_stamp, source_hash, macros, code = marshal.loads(payload)
+        compiler, known_stamp, source_hash, macros, code = marshal.loads(memoryview(data)[start:])
     except (ValueError, EOFError, TypeError):
         return None
     if compiler != compiler_hash() or not isinstance(code, CodeType) or code.co_filename != filename:
@@ -118,7 +122,7 @@ def store(
         if os.path.lexists(kept) and not S_ISREG(os.lstat(kept).st_mode):
             return False
         with open(scratch, "xb") as file:
-            file.write(MAGIC + _checksum(payload) + payload)
+            file.write(MAGIC + _checksum(payload, 0) + payload)
         os.replace(scratch, kept)
     except OSError:
         _remove(scratch)
@@ -167,8 +171,14 @@ def file_hash(path: str) -> bytes:
         return b""
 
 
-def _checksum(payload: bytes | memoryview) -> bytes:
-    return digest(payload)[:4]
+def _checksum(data: bytes, start: int) -> bytes:
+    """Four bytes that tell the data from start on from damaged data.
+
+    What a power failure leaves out is at least a sector of a disk, so of large files some bytes of each sector will do:
+    hashing all of them would take half as long as making code of them.
+    """
+    size = len(data) - start
+    return digest(data[start :: 1 if size < SMALL else STEP] + size.to_bytes(8))[:4]
 
 
 def _remove(path: str) -> None:

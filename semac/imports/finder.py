@@ -148,11 +148,10 @@ def _folder(path: str) -> _Folder | None:
 
 def _in_folder(entry: str, tail: str, names: list[str]) -> str | None:
     """The file for a module name, of which a folder has these names; a package wins over a module."""
-    package = os.path.join(entry, tail, INIT)
-    if tail in names and os.path.isfile(package):
+    if tail in names and os.path.isfile(package := os.path.join(entry, tail, INIT)):
         return package
-    module = os.path.join(entry, tail + SUFFIX)
-    return module if tail + SUFFIX in names and os.path.isfile(module) else None
+    name = tail + SUFFIX
+    return module if name in names and os.path.isfile(module := os.path.join(entry, name)) else None
 
 
 def _in_archive(entry: str, tail: str) -> str | None:

@@ -59,6 +59,7 @@ class Function:
         "anonymous",
         "body",
         "code",
+        "copy_is_often_called",
         "doc",
         "has_closures",
         "has_copy",
@@ -103,6 +104,7 @@ class Function:
         self.self_tail = False
         self.has_closures = False
         self.has_copy = False  # runs a private copy of itself where it can (semac/optimize/versions)
+        self.copy_is_often_called = True  # by other functions, or by itself
         self.type: Any = None  # of what it returns, while types are inferred and afterwards
         self.readers: Any = None
         self.is_open = False  # code that the compiler doesn't see may call it, with anything

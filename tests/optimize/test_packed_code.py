@@ -7,13 +7,14 @@ import inspect
 import sys
 import threading
 from fractions import Fraction
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from sema_runtime.conditions.describe import describe
 from sema_runtime.packed_code import PACKED, is_stub, packed_in, whole
+from sema_runtime.values.lists import List
 from semac.pipeline import compile_source
 
 PROGRAM = """
@@ -109,11 +110,84 @@ def test_threads_may_ask_at_once() -> None:
 
 def test_what_is_packed_is_not_read_before() -> None:
     packed = module()
-    assert type(packed.__dict__[PACKED]) is bytes
+    assert all(type(pack) is tuple for pack in packed.__dict__[PACKED])
     packed.deep.__code__ = whole(packed.deep.__code__, packed.__dict__)
-    assert all(type(code) is CodeType for code in packed.__dict__[PACKED].values())
+    assert any(type(pack) is dict for pack in packed.__dict__[PACKED])
 
 
 def test_coverage_sees_what_is_packed() -> None:
     code = compile_source(PROGRAM, "<input>", "module").code
     assert {"total", "deep"} <= {packed.co_name for packed in packed_in(code)}
+
+
+# Copies within their functions
+
+LIBRARY = """
+(define (score items limit)
+  "Scores."
+  (let ((scale (* 2 limit)))
+    (foldl + 0 (map (fn (x) (+ x scale)) (filter (fn (x) (> x limit)) items)))))
+(define (spread items limit)
+  (foldl + (score items limit) (map (fn (x) (- x limit)) items)))
+(define (product items limit)
+  (let loop ((xs items) (acc limit))
+    (if (null? xs) acc (loop (cdr xs) (* acc (car xs))))))
+(define (broken items limit)
+  (let ((scale (- limit 1)))
+    (map (fn (x) (if (= x limit) (error "met" scale) (+ x scale))) items)))
+(define (walk items n)
+  (if (null? items) (error "deep") (+ n (walk (cdr items) (car items)))))
+"""
+WIDE = Fraction(1, 2)  # what no copy takes
+
+
+def library() -> ModuleType:
+    made = ModuleType("packed_library")
+    exec(compile_source(LIBRARY, "<library>", "module", lists_globals=True).code, made.__dict__)
+    return made
+
+
+def test_a_copy_that_is_called_seldom_is_its_function() -> None:
+    made = library()
+    own = made.product.__code__
+    assert made.product(List((2, 3)), 2) == 12
+    assert made.product.__code__ is own
+    assert made.product(List((2, 3)), WIDE) == 3
+    assert made.product.__code__ == whole(own, made.__dict__)
+    assert made.product(List((2, 3)), 2) == 12
+
+
+def test_functions_with_functions_inside_are_loaded_when_one_is_called() -> None:
+    made = library()
+    stubs = {name: made.__dict__[name].__code__ for name in ("score", "spread", "broken")}
+    assert made.spread(List((1, 5)), 2) == 11
+    assert all(made.__dict__[name].__code__ is not stub for name, stub in stubs.items())
+    assert made.spread(List((1, 5)), WIDE) == 13
+    assert made.score([1, 5], 2) == 9
+    assert inspect.getdoc(made.score) == "Scores."
+
+
+def test_a_loaded_function_may_have_another_name_by_then() -> None:
+    made = library()
+    original, made.__dict__["score"] = made.score, lambda items, limit: 0
+    made.spread(List(()), 2)
+    assert original(List((1, 5)), 2) == 9
+    assert original(List((1, 5)), WIDE) == 8
+
+
+def test_traces_show_functions_once() -> None:
+    made = library()
+    traces = []
+    for limit in (1, 1, WIDE, WIDE, 1):
+        with pytest.raises(Exception, match="met") as caught:
+            made.broken(List((limit,)), limit)
+        traces.append([(frame.name, frame.line, frame.col) for frame in describe(caught.value).frames])
+    assert traces == traces[:1] * 5
+    assert [name for name, _, _ in traces[0]] == ["<lambda>", "broken"]
+
+
+def test_calls_of_a_function_by_itself_stay_in_traces() -> None:
+    made = library()
+    with pytest.raises(Exception, match="deep") as caught:
+        made.walk(List((1, WIDE)), 1)
+    assert [frame.name for frame in describe(caught.value).frames].count("walk") == 3

@@ -65,7 +65,9 @@ def written(calls: list[Call]) -> list[Call]:
     """Calls, outermost first, without those that only call the function which stands for them."""
     kept: list[Call] = []
     for call in calls:
-        if kept and (is_entry(kept[-1], call[0]) or is_stub_of(kept[-1][0], call[0]) or is_form(kept[-1][0], call)):
+        if kept and (
+            is_entry(kept[-1], call[0]) or is_stub_of(kept[-1][0], kept[-1][2], call[0]) or is_form(kept[-1][0], call)
+        ):
             kept.pop()
         kept.append(call)
     return kept

@@ -57,14 +57,15 @@ def definitions(unit: Unit) -> list[Definition]:
     return found
 
 
-def hot_functions(unit: Unit, found: list[Definition]) -> set[Function]:
-    """Those of the defined functions that run often."""
+def hot_functions(unit: Unit, found: list[Definition]) -> tuple[set[Function], set[Function]]:
+    """(those of the defined functions that run often, those among them that are called often)."""
     known = {definition.function for definition in found}
     calls = {function: called_in(function.code) & known for function in known}
     recursive = {function for function in known if function.self_tail or function in reachable(calls[function], calls)}
     often = set().union(*(calls[function] for function in recursive), *map(called_in_loops, unit.blocks)) & known
     looping = {function for function in known if has_any(function.code, LOOPS | {Closure})}
-    return recursive | looping | often | reachable(often, calls)
+    called = recursive | reachable(often, calls)
+    return called | looping, called
 
 
 def has_any(code: Block, kinds: frozenset[type]) -> bool:

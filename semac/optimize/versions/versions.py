@@ -50,7 +50,7 @@ def make_versions(unit: Unit) -> None:
     if unit.is_program or unit.is_input or unit.is_open or unit.is_text or is_traced():
         return
     found = definitions(unit)
-    hot = hot_functions(unit, found)
+    hot, called_often = hot_functions(unit, found)
     if not hot:
         return
     closed = make_closed_copies(unit, found, hot)
@@ -67,8 +67,10 @@ def make_versions(unit: Unit) -> None:
         if version not in useful:
             remove_copy(unit, version)
     take_back(flow, [call for call in redirected if call.version not in useful])
+    called = {call.version for call in redirected}
     for version in useful:
         add_entry(version)
+        version.public.copy_is_often_called = version in called and version.public in called_often
     flow.go_on(narrowed=[version.public for version in useful])
     unit.is_typed = True
 

@@ -1,0 +1,1 @@
+"""Stubs of functions in compiled modules, and what they unpack (`sema_runtime/packed_code.py`)."""
