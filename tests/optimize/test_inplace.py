@@ -248,6 +248,31 @@ CASES = {
     ),
 }
 
+CASES |= {
+    "a part that a function finds": (
+        "(define (of s k) (get-in s [k :in])) (define (f n) (foldl (fn (s i) (let ((w (or (of s (mod i 2)) {:n 0})))"
+        " (assoc-in s [(mod i 2) :in] (assoc w :n (+ i (:n w)))))) {} (range n))) (list (f 5) (of (f 3) 0))"
+    ),
+    "a part that a function finds elsewhere": (
+        "(define (of s k) (get-in s [(- 1 k) :in])) (define (f n) (foldl (fn (s i)"
+        " (let ((w (or (of s (mod i 2)) {:n 0}))) (assoc-in s [(mod i 2) :in] (assoc w :n (+ i (:n w)))))) {} (range n))) (f 5)"
+    ),
+    "a function that gives one of two": (
+        "(define (one a b i) (if (even? i) a b)) (define (f n) (foldl (fn (s i)"
+        " (let ((w (one (get s :a) (get s :b) i))) (assoc s :a (assoc w :n i)))) {:a {:n 0} :b {:n 0}} (range n))) (f 5)"
+    ),
+    "a part that is stored back as it is": (
+        "(define (f n) (let ((s0 {:a {:n 0}})) (list (foldl (fn (s i) (let ((a (get s :a)))"
+        " (assoc s :a (if (even? i) (assoc a :n i) a)))) s0 (range n)) s0))) (f 4)"
+    ),
+    "a missing part that is stored": (
+        "(define none {}) (define (f n) (foldl (fn (s i) (let ((a (get s i none))) (assoc s i a))) {} (range n))) (f 3)"
+    ),
+    "levels of other values": (
+        "(define (f n) (foldl (fn (s i) (assoc-in s [(mod i 2) :x] i)) {0 5 1 nil} (range n))) (list (f 1) (f 3))"
+    ),
+}
+
 OWNED = {  # programs that change maps in place, with how often they say so
     "a map in a map": "(define (f n) (foldl (fn (s i) (assoc-in s [(mod i 3) :n] i)) {} (range n))) (f 4)",
     "a tree": CASES["tree"],
@@ -255,6 +280,7 @@ OWNED = {  # programs that change maps in place, with how often they say so
         "(define (post s k n) (map/update s k (fn (a) (assoc a :n (+ n (:n a)))))) "
         "(define (f n) (foldl (fn (s i) (post (post s :a i) :b 1)) {:a {:n 0} :b {:n 0}} (range n))) (f 4)"
     ),
+    "a part that a function finds": CASES["a part that a function finds"],
     "two levels read before they change": (
         "(define (f n) (foldl (fn (s i) (let ((w (or (get-in s [:u (mod i 2)]) {:n 0})))"
         " (assoc-in s [:u (mod i 2)] (assoc w :n (+ i (:n w)))))) {} (range n))) (f 5)"

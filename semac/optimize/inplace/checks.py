@@ -13,7 +13,8 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Let, Op
 from semac.anf.walk import all_blocks, blocks, bound, exit_operands
 from semac.ir.nodes import Var
-from semac.optimize.inplace.flows import MOST_KEYS, Flows, Path
+from semac.optimize.inplace.flows import Flows
+from semac.optimize.inplace.origins import MOST_KEYS, Path
 from semac.optimize.inplace.regions import Region, root, spoil
 from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
 from semac.optimize.own.code import Code

@@ -10,10 +10,11 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Ref, Result
+from semac.anf.nodes import Block, Expr, Jump, Let, Ref, Result
 from semac.anf.walk import blocks, bound, exit_operands, params_of
-from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import LEVEL, UPDATED
 from semac.ir.nodes import Function, Var
+from semac.optimize.inplace.origins import ANY_KEY, Member, Origins, Through
 from semac.optimize.inplace.regions import Region, held_in, reached, root, spoil, unite
 from semac.optimize.inplace.roles import (
     FILL,
@@ -30,39 +31,23 @@ from semac.optimize.inplace.roles import (
     uses_of,
 )
 from semac.optimize.own.code import LOOPS, Code
-from semac.optimize.own.representation import known_callee
-from semac.types.lattice import DICT, INT, NIL, STR
-
-Member = Any  # a Var, or a Function for what it returns
-Path = tuple[Any, ...]  # of keys (`Flows.key`), the outermost first
-MOST_KEYS = 4  # of a path: what is at a longer one is at the place of its first keys
-MOST_STEPS = 200
-COMPUTED = frozenset(("+", "-", "*", "mod", "quotient", "str", "string-append"))  # whose values can be keys
-ANY_KEY = "any"  # of a value that is the map itself, or in it at a place that isn't known
 
 
-class Flows:
-    """What is known of the maps of a unit. origins: of each variable, where its map comes from, with the key there:
-    None for the same map, ANY_KEY where it comes from an earlier round of a loop. copied: members that may hold a map
-    that a change has made, or hold one that does. taken: parameters whose maps are changed, stored or handed on."""
+class Flows(Origins):
+    """What is known of the maps of a unit. taken: parameters whose maps are changed, stored or handed on."""
 
     def __init__(self, code: list[Code], shut: set[Function]) -> None:
+        super().__init__(shut)
         self.code = code
-        self.shut = shut  # functions all calls of which are known
         self.regions: dict[Member, Region] = {}
-        self.origins: dict[Var, list[tuple[Var, Any]]] = {}
         self.relations: dict[Var, Var] = {}  # a union of variables of one function whose maps may have parts in common
         self.next: dict[Member, list[Member]] = {}  # who gets a member's map, or what it holds
         self.same: dict[Var, list[Var]] = {}  # bare dicts of several names, backwards
-        self.copied: set[Member] = set()
         self.taken: set[Var] = set()
         self.uses: dict[Let, list[Use]] = {}
         self.within: dict[Region, set[Region]] = {}
         self.key_vars: set[Any] = set()  # what stands for keys
         self.joins: set[Var] = set()  # variables that branches assign right before they are read
-        self.twins: dict[Var, Var] = {}  # another variable that holds the same value, or what is no map
-        self.computed: dict[tuple[Any, ...], Var] = {}  # by operation and operands, the first variable of it
-        self.passing: dict[tuple[Any, ...], Var] = {}  # the same of bare dicts, since the last change of any
         for part in code:
             self.part(part)
         self.key_vars = {self.key(key) for uses in self.uses.values() for use in uses for key in use.keys}
@@ -72,11 +57,6 @@ class Flows:
                 spoil(region, region.spoilt)
         self.find_copied()
         self.find_taken()
-
-    def callee(self, op: anf.Call) -> Function | None:
-        """The function that a call reaches, where all of its calls are known."""
-        callee = known_callee(op)
-        return callee if callee in self.shut else None
 
     # Regions, relations
 
@@ -167,7 +147,12 @@ class Flows:
         for source, keys in sources_of(op) if type(op) is not anf.Call or self.callee(op) is not None else []:
             if not may_hold(source):
                 continue
-            if type(op) is anf.Call or (type(op) is anf.MakeMap) or (change_of(op) and source is not op.args[0]):  # type: ignore[attr-defined]
+            if type(op) is anf.Call:
+                params = self.callee(op).params  # type: ignore[union-attr]
+                param = next(param for param, arg in zip(params, op.args, strict=True) if arg is source)
+                self.origins.setdefault(var, []).append((source.var, Through(op, param)))  # type: ignore[union-attr]
+                self.relate(var, source.var)  # type: ignore[union-attr]
+            elif (type(op) is anf.MakeMap) or (change_of(op) and source is not op.args[0]):  # type: ignore[attr-defined]
                 self.origins.setdefault(var, []).append((source.var, None))  # type: ignore[union-attr]
                 self.relate(var, source.var)  # type: ignore[union-attr]
             else:
@@ -202,6 +187,8 @@ class Flows:
         exit_ = block.exit
         if type(exit_) is Result and may_hold(exit_.value):
             self.comes(target, exit_.value.var)  # type: ignore[union-attr]
+            if type(target) is Function:
+                self.results.setdefault(target, []).append(exit_.value.var)  # type: ignore[union-attr]
             if type(target) is Var:
                 self.same.setdefault(target, []).append(exit_.value.var)  # type: ignore[union-attr]
 
@@ -264,93 +251,6 @@ class Flows:
                 for use in self.uses[instr]:
                     if use.how in (TAKE, STORE, FILL) or (use.how == GIVE and use.target in self.taken):
                         yield use
-
-    def sources(self, variables: list[Var]) -> set[Var]:
-        """Variables, and all those that their maps come from."""
-        found: set[Var] = set()
-        todo = list(variables)
-        while todo:
-            var = todo.pop()
-            if var not in found:
-                found.add(var)
-                todo += [source for source, _ in self.origins.get(var, ())]
-        return found
-
-    def key(self, key: Expr) -> Any:
-        """What is equal for keys that are equal where they are computed in the same round of a loop; None: nothing."""
-        if type(key) is Lit:
-            return type(key.value), key.value
-        return self.canonical(key.var) if type(key) is Ref else None
-
-    def number(self, op: Any, var: Var) -> None:
-        """Finds the first variable that was computed in the same way: of parts of maps, and of numbers and texts."""
-        is_computed = type(op) is anf.CallBuiltin and op.name in COMPUTED and op.type.only(INT | STR)
-        if not is_computed and not (is_look_up(op) and op.args[0].type.only(DICT | NIL)):
-            return
-        values = [self.key(arg) for arg in op.args]
-        if None not in values:
-            table = self.passing if type(op) is anf.Python else self.computed
-            self.twins[var] = table.setdefault((getattr(op, "name", "get"), *values), var)
-
-    def canonical(self, var: Var) -> Var:
-        return self.twins.get(var, var)
-
-    def places_in(self, owner: Var, var: Var) -> list[Path | None]:
-        """Where the map of a variable, or a part of it, may be in that of another one; None: anywhere."""
-        owner = self.canonical(owner)
-        places: list[Path | None] = []
-        seen: set[Any] = set()
-        todo: list[tuple[Var, bool, Path]] = [(var, False, ())]
-        while todo:
-            step = todo.pop()
-            if step in seen:
-                continue
-            if len(seen) == MOST_STEPS:
-                return [None]
-            seen.add(step)
-            current, is_old, path = step
-            origins = self.origins.get(current, ())
-            if self.canonical(current) is owner or (not origins and current in self.copied):
-                places.append(None)
-                continue
-            for source, key in origins:
-                old = is_old or key is ANY_KEY
-                longer = path if key is None or key is ANY_KEY else (self.key(key), *path)[:MOST_KEYS]
-                if self.canonical(source) is owner:
-                    places.append(None if old or not longer else longer)
-                else:
-                    todo.append((source, old, longer))
-        return places
-
-    def is_inside(self, part: Var, whole: Var) -> bool:
-        """Whether what a variable holds surely is in another one's map, apart from what can't have been changed."""
-        before = self.sources([whole])
-        whole = self.canonical(whole)
-        seen: set[Var] = set()
-        todo = [part]
-        while todo:
-            current = todo.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            origins = self.origins.get(current, ())
-            if self.canonical(current) is whole or current in before:
-                return False
-            if current in self.copied and (not origins or (change_of(current.op) and not may_hold(current.op.args[0]))):
-                return False  # a new map, or one that comes from elsewhere
-            for source, key in origins:
-                if self.canonical(source) is not whole:
-                    todo.append(source)
-                elif key is None or key is ANY_KEY:
-                    return False
-        return True
-
-
-def is_look_up(op: anf.Op) -> bool:
-    """Whether an operation finds what is under a key, and nothing else if there is nothing."""
-    if type(op) is anf.CallRuntime:
-        return op.path in (KEYWORD_GET, LOOK)
-    return (type(op) is anf.Python and op.kind == "get") or (type(op) is anf.CallBuiltin and op.name == "get")
 
 
 def is_drop(op: anf.Op) -> bool:

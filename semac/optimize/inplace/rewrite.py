@@ -16,21 +16,22 @@ from __future__ import annotations
 from typing import Any
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block, CallRuntime, Expr, Jump, Let, Ref
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Jump, Let, Op, Python, Ref, Result
 from semac.anf.walk import all_blocks, blocks
 from semac.fingerprint import is_traced
-from semac.ir.intrinsics import NEW_KEY
+from semac.ir.intrinsics import LEVEL, NEW_KEY
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.fields.split import stops
 from semac.optimize.inplace.checks import Order
 from semac.optimize.inplace.flows import Flows
+from semac.optimize.inplace.origins import is_look_up
 from semac.optimize.inplace.roles import change_of, may_hold
 from semac.optimize.keys import is_stored_key
 from semac.optimize.operators import replace
 from semac.optimize.own.code import Code, all_code, called_elsewhere
 from semac.optimize.own.rewrite import calls_any
-from semac.types.lattice import ANY, DICT
+from semac.types.lattice import ANY, BOOL, DICT, atom
 
 RUNTIME = "sema_runtime.lib.collections.owned_maps:"
 LOOPS = (anf.Loop, anf.For, anf.While, anf.Comprehension)
@@ -54,6 +55,7 @@ class Placing:
         self.shut = shut
         self.flows = Flows(code, shut)
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
+        self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
 
     def run(self) -> None:
         acts = self.acting()
@@ -63,6 +65,7 @@ class Placing:
         for part in self.code:
             Order(self.flows, part, acts, part.function not in self.shut, part.function in late).check()
         acts = self.acting()
+        self.changed = {instr.var for instr in acts}
         if acts:
             self.find_tokens(acts)
             for part in self.code:
@@ -173,16 +176,51 @@ class Placing:
                 if not is_stored_key(args[index]):
                     args[index] = stored_key(args[index], op.span, out)
             name = "put" if len(args) == 3 else "put_all"
-        replace(instr, CallRuntime(RUNTIME + name, [Ref(owner, ANY), *args], span=op.span, type=op.type))
+        new = CallRuntime(RUNTIME + name, [Ref(owner, ANY), *args], span=op.span, type=op.type)
+        found = self.found(op) if name == "put" else None
+        if found is None:
+            replace(instr, new)
+            return
+        test = bound(Python("is", [args[2], found], span=op.span, type=atom(BOOL)), "is_same", out)
+        inner: list[Let] = []
+        changed = bound(new, "level", inner)
+        kept = Block([], Result(args[0]))
+        replace(instr, anf.If(test, kept, Block(inner, Result(changed)), span=op.span, type=op.type))
+
+    def found(self, op: CallBuiltin) -> Ref | None:
+        """The variable that holds what a map has under a key already, where the new value may be the same map."""
+        subject, key, value = op.args
+        steps: set[Any] = set()
+        while type(value) is Ref and value.var not in steps:
+            steps.add(value.var)
+            source = value.var.op
+            if value.var in self.changed and type(source) is CallBuiltin:
+                value = source.args[0]
+            elif type(source) is CallRuntime and source.path.startswith(RUNTIME):
+                value = source.args[1]  # the map that was changed
+            elif type(source) is anf.If and type(source.then.exit) is Result and not source.then.instrs:
+                value = source.then.exit.value  # the same, of such a change
+            elif type(source) is CallRuntime and source.path == LEVEL:
+                value = source.args[0]
+            elif type(source) in (CallBuiltin, CallRuntime) and is_look_up(source) and len(source.args) == 2:
+                flows = self.flows
+                wanted = flows.key(subject), flows.key(key)
+                return value if (flows.key(source.args[0]), flows.key(source.args[1])) == wanted else None
+            else:
+                return None
+        return None
 
 
 def stored_key(key: Expr, span: Any, out: list[Let]) -> Ref:
     """The key as a dict has it."""
+    return bound(CallRuntime(NEW_KEY, [key], span=span, type=ANY), "key", out)
+
+
+def bound(op: Op, hint: str, out: list[Let]) -> Ref:
     var = Var("", None)
-    var.hint, var.defined, var.type = "key", 1, ANY
-    var.op = CallRuntime(NEW_KEY, [key], span=span, type=ANY)
-    out.append(Let(var, var.op))
-    return Ref(var, ANY)
+    var.hint, var.defined, var.op, var.type = hint, 1, op, op.type
+    out.append(Let(var, op))
+    return Ref(var, op.type)
 
 
 def token(function: Function | None) -> Var:
