@@ -255,11 +255,13 @@ CASES |= {
     ),
     "a part that a function finds elsewhere": (
         "(define (of s k) (get-in s [(- 1 k) :in])) (define (f n) (foldl (fn (s i)"
-        " (let ((w (or (of s (mod i 2)) {:n 0}))) (assoc-in s [(mod i 2) :in] (assoc w :n (+ i (:n w)))))) {} (range n))) (f 5)"
+        " (let ((w (or (of s (mod i 2)) {:n 0}))) (assoc-in s [(mod i 2) :in] (assoc w :n (+ i (:n w))))))"
+        " {} (range n))) (f 5)"
     ),
     "a function that gives one of two": (
         "(define (one a b i) (if (even? i) a b)) (define (f n) (foldl (fn (s i)"
-        " (let ((w (one (get s :a) (get s :b) i))) (assoc s :a (assoc w :n i)))) {:a {:n 0} :b {:n 0}} (range n))) (f 5)"
+        " (let ((w (one (get s :a) (get s :b) i))) (assoc s :a (assoc w :n i))))"
+        " {:a {:n 0} :b {:n 0}} (range n))) (f 5)"
     ),
     "a part that is stored back as it is": (
         "(define (f n) (let ((s0 {:a {:n 0}})) (list (foldl (fn (s i) (let ((a (get s :a)))"
