@@ -270,6 +270,13 @@ CASES |= {
     "a missing part that is stored": (
         "(define none {}) (define (f n) (foldl (fn (s i) (let ((a (get s i none))) (assoc s i a))) {} (range n))) (f 3)"
     ),
+    "a missing part that is stored as nil": (
+        "(define (f n) (foldl (fn (s i) (let ((m (get s :m {}))) (assoc s :m (assoc m i (get m i)) :x (get s :x))))"
+        " {} (range n))) (f 3)"
+    ),
+    "a missing part of an item": (
+        "(define (g s) (assoc s :k (:k s))) (define (f xs) (map (fn (s) (g (g s))) xs)) (f (list {} {:k 1}))"
+    ),
     "levels of other values": (
         "(define (f n) (foldl (fn (s i) (assoc-in s [(mod i 2) :x] i)) {0 5 1 nil} (range n))) (list (f 1) (f 3))"
     ),

@@ -190,6 +190,8 @@ class Placing:
     def found(self, op: CallBuiltin) -> Ref | None:
         """The variable that holds what a map has under a key already, where the new value may be the same map."""
         subject, key, value = op.args
+        if not value.type.only(DICT):
+            return None  # nil may be there because the key isn't
         steps: set[Any] = set()
         while type(value) is Ref and value.var not in steps:
             steps.add(value.var)
