@@ -57,6 +57,24 @@ def packed_in(module: CodeType) -> list[CodeType]:
     return [code for pack in packs if pack[0].startswith(BEGINNING) for code in _codes(pack)]
 
 
+def opened(module: CodeType) -> CodeType:
+    """The code of a module with whole functions in place of stubs."""
+    codes = {code.co_name: code for code in packed_in(module)}
+    constants = [
+        codes.get(each.co_name, each) if type(each) is CODE and is_stub(each) else each for each in module.co_consts
+    ]
+    return module.replace(co_consts=tuple(constants))
+
+
+def open_all(namespaces: Iterable[dict[str, Any]]) -> None:
+    """Gives the functions of modules their whole code."""
+    for namespace in namespaces:
+        if PACKED in namespace:
+            for value in [*namespace.values()]:
+                if type(value) is FUNCTION and value.__globals__ is namespace and is_stub(value.__code__):
+                    value.__code__ = whole(value.__code__, namespace)
+
+
 def is_packed(constant: object) -> bool:
     """Whether a constant of a module is its packed code."""
     return type(constant) is tuple and any(
