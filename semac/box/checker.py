@@ -75,14 +75,14 @@ OTHER_IMPORTS = {  # modules of which only some things are admitted
                  "dict", "sorted", "reversed", "enumerate", "any", "all", "ord", "chr", "bool", "set", "Exception"},
 }  # fmt: skip
 ATTRIBUTES = frozenset((
-    "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "extend", "flat", "get", "is_integer",
-    "items", "join", "lookup", "lower", "name", "next", "of", "pairs", "pinned", "pop", "replace", "sema_tag",
-    "sorted_keys", "split", "stable", "startswith", "strip", "upper", "value", "values", "was_extended",
-    "with_traceback",
+    "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "extend", "find", "flat", "get",
+    "is_integer", "isascii", "isdecimal", "items", "join", "lookup", "lower", "name", "next", "of", "pairs", "pinned",
+    "pop", "replace", "sema_tag", "sorted_keys", "split", "stable", "startswith", "strip", "upper", "value", "values",
+    "was_extended", "with_traceback",
 ))  # fmt: skip
 METHODS = frozenset((  # those of the attributes that a program never sees: they are called where they are named
-    "append", "assoc", "copy", "endswith", "extend", "get", "is_integer", "join", "lookup", "lower", "of", "pop",
-    "replace", "split", "startswith", "strip", "upper", "with_traceback",
+    "append", "assoc", "copy", "endswith", "extend", "find", "get", "is_integer", "isascii", "isdecimal", "join",
+    "lookup", "lower", "of", "pop", "replace", "split", "startswith", "strip", "upper", "with_traceback",
 ))  # fmt: skip
 BUILTIN_NAMES = frozenset((
     "abs", "all", "any", "bool", "chr", "dict", "enumerate", "Exception", "False", "float", "int", "isinstance", "iter",

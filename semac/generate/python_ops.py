@@ -144,6 +144,12 @@ def _flat_get(args: list[ast.expr], loc: Loc) -> ast.expr:
     return ast.IfExp(test, subscript(flat, args[1], loc), const(None, loc), **loc)
 
 
+def _flat_last(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`xs.flat[-1] if xs.flat else None`."""
+    flat = attribute(args[0], "flat", loc)
+    return ast.IfExp(flat, subscript(flat, const(-1, loc), loc), const(None, loc), **loc)
+
+
 def _tuple_get(args: list[ast.expr], loc: Loc) -> ast.expr:
     """`xs[1] if len(xs) > 1 else None`."""
     test = compare(call(builtin("len", loc), args[:1], loc), ast.Gt(), args[1], loc)
@@ -153,6 +159,11 @@ def _tuple_get(args: list[ast.expr], loc: Loc) -> ast.expr:
 def _tuple_first(args: list[ast.expr], loc: Loc) -> ast.expr:
     """`xs[0] if xs else None`."""
     return ast.IfExp(args[0], subscript(args[0], const(0, loc), loc), const(None, loc), **loc)
+
+
+def _tuple_last(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`xs[-1] if xs else None`."""
+    return ast.IfExp(args[0], subscript(args[0], const(-1, loc), loc), const(None, loc), **loc)
 
 
 def _first_in(args: list[ast.expr], loc: Loc) -> ast.expr:
@@ -192,7 +203,12 @@ def list_of(value: ast.expr, list_class: ast.expr) -> ast.expr:
 
 
 def _spliced(args: list[ast.expr], loc: Loc) -> ast.expr:
-    """`List([*xs, y, *zs])`: the items of lists and vectors, those that are written out one by one."""
+    """`List([*xs, y, *zs])`."""
+    return call(args[-1], [_spliced_items(args, loc)], loc)
+
+
+def _spliced_items(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """The items of lists and vectors, those that are written out one by one."""
     *parts, list_class = args
     items: list[ast.expr] = []
     for part in [list_of(part, list_class) for part in parts]:
@@ -200,7 +216,7 @@ def _spliced(args: list[ast.expr], loc: Loc) -> ast.expr:
             items += part.elts
         else:
             items.append(ast.Starred(part, ast.Load(), **loc))
-    return call(list_class, [ast.List(items, ast.Load(), **loc)], loc)
+    return ast.List(items, ast.Load(), **loc)
 
 
 def _not(args: list[ast.expr], loc: Loc) -> ast.expr:
@@ -229,15 +245,20 @@ _op("flat_len", _of("flat", _called("len")))
 _op("flat_items", _attribute("flat"))
 _op("flat_after", lambda args, loc: subscript(attribute(args[0], "flat", loc), ast.Slice(args[1], **loc), loc))
 _op("flat_get", _flat_get, is_named=True)
+_op("flat_last", _flat_last, is_named=True)
 _op("tuple_get", _tuple_get, is_named=True)
 _op("tuple_first", _tuple_first, is_named=True)
+_op("tuple_last", _tuple_last, is_named=True)
 _op("first_in", _first_in, is_named=True)
 _op("later_in", _later_in, is_named=True)
 _op("part_after", _part_after)
 _op("flat_rest", _flat_rest, runtime=LIST_CLASS)
 _op("spread", lambda args, loc: call(args[0], [*args[1:-1], ast.Starred(args[-1], ast.Load(), **loc)], loc), EFFECT)
 _op("spliced", _spliced, runtime=LIST_CLASS)
+_op("spliced_items", _spliced_items, runtime=LIST_CLASS)
 _op("to_tuple", _called("tuple"))
+_op("sorted", lambda args, loc: call(args[1], [call(builtin("sorted", loc), args[:1], loc)], loc), runtime=LIST_CLASS)
+_op("sorted_items", _called("sorted"))
 _op("join", lambda args, loc: call(attribute(args[1], "join", loc), [args[0]], loc))
 _op("sum_of", lambda args, loc: call(builtin("sum", loc), args, loc))
 for _kind in ("max", "min"):
@@ -325,6 +346,7 @@ for _kind, _table in CHAR_TABLES.items():
 
 _op("joined", _joined)
 _op("digits", _joined)
+_op("float_text", lambda args, loc: call(args[1], args[:1], loc), runtime="sema_runtime.values.printer:float_text")
 _op("text_char", lambda args, loc: subscript(args[1], args[0], loc), runtime="sema_runtime.values.atoms:CHARS")
 _op("ord_of", _called("ord"))
 _op("chr", _called("chr"))
@@ -333,8 +355,10 @@ _op("text_item", lambda args, loc: subscript(args[0], args[1], loc))
 _op("slice", lambda args, loc: subscript(args[0], ast.Slice(args[1], args[2], **loc), loc))
 _op("rest_of_text", lambda args, loc: subscript(args[0], ast.Slice(args[1], **loc), loc))
 _op("value", _attribute("value"))
+_op("name", _attribute("name"))
 for _kind in ("startswith", "endswith", "upper", "lower"):
     _op(_kind, _method(_kind))
+_op("find", _method("find"))
 _op("replaced", _method("replace"))
 _op("trimmed", _method("strip"), runtime="sema_runtime.lib.text.strings:WHITESPACE")
 _op("split_items", _method("split"))

@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-TYPE, VALUE, USER, EVAL = keyword("type"), keyword("value"), keyword("user"), keyword("eval")
+TYPE, VALUE, MESSAGE, STACK_TRACE = map(keyword, ("type", "value", "message", "stack-trace"))
+USER, EVAL = keyword("user"), keyword("eval")
 
 
 def condition_field(exc: BaseException, key: Keyword) -> Any:
@@ -26,8 +27,13 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
     elif key is VALUE:
         if kind is Thrown:
             return exc.args[0]
-        if isinstance(exc, ThrownMap):
-            return exc.value
+        if kind is ThrownMap:
+            return exc.value  # type: ignore[attr-defined]
+    elif key is MESSAGE:
+        if kind is SemaError:
+            return exc.message  # type: ignore[attr-defined]
+    elif key is not STACK_TRACE and (kind is Thrown or kind is ThrownMap):
+        return None
     from sema_runtime.conditions.describe import condition_entry
 
     return condition_entry(exc, key)

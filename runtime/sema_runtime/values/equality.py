@@ -158,10 +158,11 @@ def is_confused(key: Any) -> bool:
 class StoredKey:
     """A key that Python's dict would confuse with another one."""
 
-    __slots__ = ("key",)
+    __slots__ = ("code", "key")
 
     def __init__(self, key: Any) -> None:
         self.key = key
+        self.code = hash((type(key).__name__, strict_hash(key) if type(key) is tuple else 0 if key != key else key))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is StoredKey and (
@@ -169,8 +170,10 @@ class StoredKey:
         )
 
     def __hash__(self) -> int:
-        key = self.key
-        return hash((type(key).__name__, strict_hash(key) if type(key) is tuple else 0 if key != key else key))
+        return self.code
+
+    def __reduce__(self) -> tuple[type[StoredKey], tuple[Any]]:  # hashes of texts differ between processes
+        return StoredKey, (self.key,)
 
 
 def stored_entries(value: Any) -> dict[Any, Any]:

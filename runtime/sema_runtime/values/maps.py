@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound="Map")
 
 PLAIN = frozenset(ATOMIC | {List})  # stored as they are
+STORED_TRUE, STORED_FALSE = StoredKey(True), StoredKey(False)
 UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
 SMALL = 100  # entries up to which a copy costs no more than taking the dict over (native/c/maps.h has it, too)
 PINNED = 1 << 60
@@ -75,6 +76,8 @@ def _wrapped(key: Any) -> Any:
         return key if is_plain(key) else StoredKey(key)
     if kind is list:
         return List(key)
+    if kind is bool:
+        return STORED_TRUE if key else STORED_FALSE
     if is_confused(key):
         return StoredKey(key)
     if kind is dict:
@@ -171,13 +174,15 @@ class Map:
         """A map of the same kind without the keys."""
         d = self.d
         if len(d) <= SMALL:
-            wanted = [key for key in map(stored, keys) if key in d]
-            if not wanted:
-                return self
-            d = d.copy()
-            for key in wanted:
-                d.pop(key, None)
-            return type(self)(d)
+            kept = d
+            for key in keys:
+                if type(key) not in PLAIN:
+                    key = stored(key)
+                if key in kept:
+                    if kept is d:
+                        kept = d.copy()
+                    del kept[key]
+            return self if kept is d else type(self)(kept)
         new = self
         for key in keys:
             key = stored(key)
@@ -248,6 +253,10 @@ class Map:
     def sorted_keys(self) -> list[Any]:
         """The program's keys in Sema's order; the caller must not change the list."""
         return (self._order or self._ordered())[0]
+
+    def stored_keys(self) -> list[Any]:
+        """The stored keys in Sema's order of the keys that they stand for; the caller must not change the list."""
+        return (self._order or self._ordered())[1]
 
     def sorted_values(self) -> list[Any]:
         """The values in the order of their keys."""

@@ -39,6 +39,17 @@ def after_index(value: Expr, place: Place) -> Expr:
     return place.bind(python("rest_of_text", *made.args), "items")
 
 
+@inlines("sort")
+def ordered(op: CallBuiltin, place: Place) -> Op | None:
+    """`List(sorted(xs.flat))` of ints, or of strings."""
+    if len(op.args) != 1 or not op.args[0].type.only(FLAT | VECTOR):
+        return None
+    items, tags = op.args[0], item_tags(op.args[0].type)
+    if not tags or (tags & ~INT and tags & ~STR):
+        return None
+    return python("sorted", items if items.type.only(VECTOR) else place.bind(python("flat_items", items), "items"))
+
+
 @inlines("string/join", "string-join")
 def joined_by(op: CallBuiltin, place: Place) -> Op | None:
     """`", ".join(texts)`, where the separator is written out: Python computes it first."""

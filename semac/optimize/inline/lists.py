@@ -51,6 +51,19 @@ def rest(op: CallBuiltin, place: Place) -> Op | None:
     return guarded(op, "next", is_list(type_), LINKED) if asks(type_, place) else None
 
 
+@inlines("last")
+def last(op: CallBuiltin, place: Place) -> Op | None:
+    """`xs.flat[-1] if xs.flat else None`, `xs[-1]` of a vector that surely has items."""
+    if len(op.args) != 1 or place.is_text:
+        return None
+    type_ = op.args[0].type
+    if type_.only(VECTOR):
+        return python("part", op.args[0], Lit(-1)) if type_.vec else None
+    if type_.only(FLAT):
+        return python("flat_part", op.args[0], Lit(-1)) if type_.row else python("flat_last", op.args[0])
+    return None
+
+
 @inlines("cadr")
 def second(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) != 1 or not place.guards:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from semac.anf.build import is_fixed
-from semac.anf.nodes import CallBuiltin, Expr, Lit, Move, Op, Python, Ref
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, Move, Op, Python, Ref, Result
 from semac.ir.intrinsics import CHAR_TABLES
 from semac.optimize.inline.table import Place, guarded, inlines, python
-from semac.types.lattice import CHAR, INT, NATURAL, STR, atom
+from semac.types.lattice import BOOL, CHAR, FLOAT, INT, KEYWORD, NATURAL, NIL, STR, SYMBOL, atom
 
+SHOWN = re.compile("~[aA]")  # in a template: the next value as `str` shows it
+ATOMS = {
+    "string->symbol": "symbol",
+    "string/to-symbol": "symbol",
+    "string->keyword": "keyword",
+    "string/to-keyword": "keyword",
+}
 MANY_PARTS = 8  # of a string, before a call reads better to people
 ON_STRINGS = {
     "string/contains?": "in", "includes?": "in", "string/starts-with?": "startswith", "starts-with?": "startswith",
@@ -30,14 +39,35 @@ def looked_up(op: CallBuiltin, place: Place) -> Op | None:
 
 @inlines("str", "string-append", "string/append")
 def joined(op: CallBuiltin, place: Place) -> Op | None:
-    """`f"{a}{b}"`: strings as they are, ints in digits. Anything else has a display form of the language."""
-    if not op.args or not all(arg.type.only(STR | INT) for arg in op.args):
+    """`f"{a}{b}"`: strings as they are, ints in digits, floats in those of the language. Anything else has a display
+    form of the language."""
+    if not op.args or not all(arg.type.only(STR | INT) or arg.type.only(FLOAT) for arg in op.args):
         return None
     if place.is_text and len(op.args) > MANY_PARTS:
         return None
     if len(op.args) == 1 and op.args[0].type.only(STR):
         return Move(op.args[0])
-    return Python("joined", op.args)
+    return Python("joined", [in_digits(arg, place) if arg.type.only(FLOAT) else arg for arg in op.args])
+
+
+def in_digits(number: Expr, place: Place) -> Expr:
+    """The text of a float."""
+    return place.bind(python("float_text", number), "text", atom(STR))
+
+
+@inlines("format")
+def formatted(op: CallBuiltin, place: Place) -> Op | None:
+    """A template that is written out, with a value for each `~a` and nothing else to do, as `str` of its pieces."""
+    if not op.args or type(op.args[0]) is not Lit or type(op.args[0].value) is not str:
+        return None
+    first, *texts = SHOWN.split(op.args[0].value)
+    if len(texts) != len(op.args) - 1 or any("~" in text for text in (first, *texts)):
+        return None
+    parts: list[Expr] = [Lit(first, atom(STR))] if first or not texts else []
+    for value, text in zip(op.args[1:], texts, strict=True):
+        parts += [value, Lit(text, atom(STR))] if text else [value]
+    together = CallBuiltin("string-append", parts)
+    return joined(together, place) or together
 
 
 @inlines("substring", "string/slice")
@@ -103,6 +133,39 @@ def split(op: CallBuiltin, place: Place) -> Op | None:
 @inlines("char->string", "char/to-string")
 def character(op: CallBuiltin, place: Place) -> Op | None:
     return Python("value", op.args) if len(op.args) == 1 and op.args[0].type.only(CHAR) else None
+
+
+@inlines("symbol->string", "symbol/to-string", "keyword->string", "keyword/to-string")
+def name_of(op: CallBuiltin, place: Place) -> Op | None:
+    """`atom.name`."""
+    tags = SYMBOL if op.name.startswith("symbol") else KEYWORD
+    return Python("name", op.args) if len(op.args) == 1 and op.args[0].type.only(tags) else None
+
+
+@inlines(*ATOMS)
+def interned(op: CallBuiltin, place: Place) -> Op | None:
+    """`keyword(text)`."""
+    if len(op.args) != 1 or not op.args[0].type.only(STR):
+        return None
+    return CallRuntime(f"sema_runtime.values.atoms:{ATOMS[op.name]}", op.args)
+
+
+@inlines("string->number", "string/to-number")
+def number_of(op: CallBuiltin, place: Place) -> Op | None:
+    """`int(text) if text.isdecimal() and text.isascii() and len(text) < 20 else string_to_number(text)`."""
+    if len(op.args) != 1 or not place.guards or not op.args[0].type.only(STR):
+        return None
+    return guarded(op, "int", ("digits", (0,)))
+
+
+@inlines("string/index-of")
+def index_of(op: CallBuiltin, place: Place) -> Op | None:
+    """`text.find(part)`; nil for -1."""
+    if len(op.args) != 2 or not all(arg.type.only(STR) for arg in op.args):
+        return None
+    index = place.bind(python("find", *op.args), "index", atom(INT))
+    test = place.bind(python("ge", index, Lit(0, atom(INT))), "test", atom(BOOL))
+    return If(test, Block([], Result(index)), Block([], Result(Lit(None, atom(NIL)))))
 
 
 @inlines(*ON_CHARS)

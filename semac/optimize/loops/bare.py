@@ -36,10 +36,12 @@ from semac.optimize.operators import replace
 from semac.types.lattice import ANY, FLAT, VECTOR, make
 
 MADE = ("list", "sort-by")
+ITEMS_OF = {"split": "split_items", "sorted": "sorted_items", "spliced": "spliced_items"}
 READ = {  # kinds of operations of the list's items → what they are for Python's own list
     "flat_items": "", "list_items": "", "flat_len": "len", "list_len": "len", "flat_part": "part", "flat_item": "item",
     "to_tuple": "to_tuple", "join": "join", "sum_of": "sum_of", "empty": "blank", "car": "tuple_first",
-    "sure_car": "head", "flat_get": "tuple_get", "spliced": "spliced",
+    "sure_car": "head", "flat_get": "tuple_get", "flat_last": "tuple_last",
+    "spliced": "spliced",
 }  # fmt: skip
 INDEX_TESTS = {f"{kind}_flat_index": f"{kind}_index" for kind in ("natural", "low", "python")} | {"flat_index": "index"}
 GONE_THROUGH = ("items", "indexed", "zip")
@@ -62,15 +64,25 @@ def bare_lists(unit: Unit) -> None:
     bare_rests(unit)
     for var, definition in made.items():
         if uses[var] and uses[var] == len(reads.get(var, ())):
-            is_filled = type(definition.op) is Python  # no text splits into nothing
-            if is_filled:
-                definition.op.kind = "split_items"  # type: ignore[attr-defined]
-            else:
-                definition.op.bare = True  # type: ignore[attr-defined]
+            is_filled = make_bare(definition)
             for instr in reads[var]:
                 if is_filled and type(instr.op) is Python and instr.op.kind == "car":
                     instr.op.kind = "sure_car"
                 take_items(instr)
+
+
+def make_bare(definition: Let) -> bool:
+    """Has a definition make the items of its list alone. Whether it surely has some."""
+    op = definition.op
+    if type(op) is Python:
+        is_filled = op.kind == "split"  # no text splits into nothing
+        op.kind = ITEMS_OF[op.kind]
+        return is_filled
+    if type(op) is CallBuiltin:
+        replace(definition, Python("tuple", op.args, span=op.span, type=op.type))
+        return bool(op.args)
+    op.bare = True  # type: ignore[attr-defined]
+    return False
 
 
 def bare_rests(unit: Unit) -> None:
@@ -141,13 +153,17 @@ def rests_read_by(op: Op) -> list[Expr]:
 def is_list(instr: Let) -> bool:
     """Whether an instruction makes a list for one variable, under which nobody else looks for it."""
     op, var = instr.op, instr.var
-    if var is None or not (is_split(op) or (type(op) is Comprehension and op.kind in MADE and not op.bare)):
+    if var is None or not makes_list(op):
         return False
     return not var.is_global and is_fixed(var) and var.op is op and op.type.only(FLAT)
 
 
-def is_split(op: Op) -> bool:
-    return type(op) is Python and op.kind == "split"
+def makes_list(op: Op) -> bool:
+    if type(op) is Python:
+        return op.kind in ITEMS_OF
+    if type(op) is CallBuiltin:
+        return op.name == "list" and not op.as_value
+    return type(op) is Comprehension and op.kind in MADE and not op.bare
 
 
 def items_read_by(op: Op) -> list[Expr]:

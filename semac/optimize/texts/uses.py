@@ -45,6 +45,7 @@ ORDINALS = frozenset(("char->integer", "char/to-integer"))
 TEXTS = frozenset(("char->string", "char/to-string"))
 CASES = frozenset(("char-upcase", "char-downcase"))  # tables that give characters
 BRANCHES = (If, Match)
+KEYED = ("sort-by", "group-by", "key-by")
 
 
 class Candidates:
@@ -88,9 +89,9 @@ class Candidates:
             self.chosen.add(var)
 
     def loop(self, op: Iteration, item: Var) -> None:
-        """A loop over the characters of a text."""
+        """A loop over the characters of a text, unless it puts the characters themselves into what it makes."""
         made = self.list_of(op.sources[0])
-        if made is not None:
+        if made is not None and getattr(op, "kind", "") not in KEYED:
             self.walked[op] = made
             if is_character(item):
                 self.chosen.add(item)

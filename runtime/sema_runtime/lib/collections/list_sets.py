@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.equality import equal, position_of
+from sema_runtime.values.equality import equal, holds, position_of
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map, distinct, program_key, stored
+from sema_runtime.values.maps import ATOMIC, Map, distinct, program_key, stored
 from sema_runtime.values.sequences import elements
 
 TYPE_CHECKING = False
@@ -22,7 +22,8 @@ def list_is_contains(collection: Any, value: Any) -> bool:
     (list/contains? '(1 2) 2) => #t
     (list/contains? '(1 2) 2.0) => #f
     """
-    return position_of(value, elements(collection, "list/contains?")) >= 0
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "list/contains?")
+    return holds(value, items)
 
 
 @builtin("list/index-of", type="seq|array, any -> nat|nil", pure=True)
@@ -32,7 +33,8 @@ def list_index_of(collection: Any, value: Any) -> int | None:
     (list/index-of '(10 20) 20) => 1
     (list/index-of '(10 20) 5) => nil
     """
-    index = position_of(value, elements(collection, "list/index-of"))
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "list/index-of")
+    index = position_of(value, items)
     return index if index >= 0 else None
 
 
@@ -42,7 +44,10 @@ def list_unique(collection: Any) -> List:
 
     (list/unique '(3 1 3 2 1)) => (3 1 2)
     """
-    return List(list(map(program_key, distinct(elements(collection, "list/unique"), dict.fromkeys))))
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "list/unique")
+    if ATOMIC.issuperset(map(type, items)):
+        return List(list(dict.fromkeys(items)))
+    return List(list(map(program_key, distinct(items, dict.fromkeys))))
 
 
 @builtin("list/dedupe", type="seq a|array a -> flat a fresh", pure=True)

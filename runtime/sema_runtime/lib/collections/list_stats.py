@@ -6,6 +6,8 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.sequences import INT_LIMIT, elements
 
+INTS = frozenset((int,))
+REALS = frozenset((int, float))
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +41,8 @@ def list_sum(collection: Any) -> Any:
     (list/sum '()) => 0
     """
     items = elements(collection, "list/sum")
+    if INTS.issuperset(map(type, items)):
+        return sum(items)
     for item in items:
         if type(item) is not int and type(item) is not float:
             _not_a_number(item)
@@ -71,6 +75,10 @@ def _extreme(collection: Any, function: str, sign: int) -> Any:
     items = elements(collection, function)
     if not items:
         raise SemaError(f"{function}: empty list")
+    if REALS.issuperset(map(type, items)):
+        best = max(items) if sign > 0 else min(items)
+        if -INT_LIMIT <= best < INT_LIMIT and -INT_LIMIT <= (min(items) if sign > 0 else max(items)) < INT_LIMIT:
+            return best
     best = items[0]
     for item in items[1:]:
         if not (_is_number(best) and _is_number(item)):

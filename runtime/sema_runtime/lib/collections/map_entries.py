@@ -8,7 +8,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import check_key
-from sema_runtime.values.maps import ATOMIC, MISSING, Map
+from sema_runtime.values.maps import ATOMIC, MISSING, Map, stored
 from sema_runtime.values.sequences import foreign_lookup, mapping, not_callable, seq
 
 TYPE_CHECKING = False
@@ -67,10 +67,10 @@ def map_map_vals(function: Any, collection: Any) -> Map:
     (map/map-vals (fn (v) (* v 2)) {:a 1}) => {:a 2}
     """
     source = mapping(collection, "map/map-vals: argument 2 must be a map; applies fn to each value")
-    pairs = source.pairs()
-    if not callable(function) and pairs:
+    keys, d = source.stored_keys(), source.stable()
+    if not callable(function) and keys:
         not_callable(function)
-    return type(source).of([(key, function(value)) for key, value in pairs])
+    return type(source)({key: function(d[key]) for key in keys})
 
 
 @builtin("map/map-keys", type="now (a -> b), map a c|hashmap a d -> map b c|hashmap b d fresh")
@@ -114,8 +114,13 @@ def map_select_keys(collection: Any, keys: Any) -> Map:
     if not isinstance(keys, (List, tuple, list)):
         type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
     source = mapping(collection, "map/select-keys: argument 1 must be a map")
-    wanted = [(key, source.lookup(key, MISSING)) for key in keys]
-    return type(source).of([pair for pair in wanted if pair[1] is not MISSING])
+    d, kept = source.stable(), {}
+    for key in keys:
+        if type(key) not in ATOMIC:
+            key = stored(key)
+        if key in d:
+            kept[key] = d[key]
+    return type(source)(kept)
 
 
 @builtin("map/except", type="keep map a b|hashmap c d, seq -> map a b|hashmap c d", pure=True)

@@ -190,7 +190,9 @@ def dissoc(collection: Any, key: Any, *more: Any) -> Map:
 
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """
-    source = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
+    if type(collection) is not Map:
+        collection = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
+    source: Map = collection
     return source.without(key, *more)
 
 
@@ -205,6 +207,8 @@ def merge(*maps: Any) -> Map:
 
     (merge {:a 1} {:a 2 :b 3}) => {:a 2 :b 3}
     """
+    if len(maps) == 2 and type(maps[0]) is type(maps[1]) is Map:
+        return maps[0].merged(maps[1])
     hint = "merge: every argument must be a map or hashmap"
     if not maps:
         return Map()

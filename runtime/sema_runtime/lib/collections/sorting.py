@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
+INTS = frozenset((int,))
 SIMPLE = ({int}, {str})
 ASCENDING = frozenset(("<", "<=", "-"))
 DESCENDING = frozenset((">", ">="))
@@ -75,7 +76,7 @@ def _is_simple(values: Sequence[Any]) -> bool:
 
 
 def _in_order(items: Sequence[Any]) -> list[Any]:
-    if _is_simple(items):
+    if INTS.issuperset(map(type, items)) or _is_simple(items):
         return sorted(items)
     families = [_family(item) for item in items]
     for item, family in zip(items, families, strict=True):

@@ -72,6 +72,8 @@ def string_is_number(text: Any) -> bool:
     """
     if not isinstance(text, str):
         type_error("string", text)
+    if len(text) < FEW and text.isdecimal() and text.isascii():
+        return True
     from sema_runtime.lib.numbers.number_text import parse_number
 
     try:

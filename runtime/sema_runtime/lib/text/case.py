@@ -106,6 +106,9 @@ def words_of(text: str) -> list[str]:
     """The words of an identifier or a phrase: separated by `_ - .` and space, or by a change of case."""
     words = []
     for piece in text.replace("_", " ").replace("-", " ").replace(".", " ").split(" "):
+        if piece.islower():  # no character of it is upper case
+            words.append(piece)
+            continue
         start = 0
         for position in range(1, len(piece)):
             if piece[position].isupper():

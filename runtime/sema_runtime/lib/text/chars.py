@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text.strings import WHITESPACE, is_scalar
 from sema_runtime.support.text_arguments import is_int, strings
-from sema_runtime.values.atoms import Char, char
+from sema_runtime.values.atoms import CHARS, Char, char
 from sema_runtime.values.errors import SemaError, type_error
 
 TYPE_CHECKING = False
@@ -41,6 +41,8 @@ def integer_to_char(codepoint: Any) -> Char:
     (integer->char 233) => #\\é
     (integer->char 55296) ! integer->char: invalid codepoint 55296
     """
+    if type(codepoint) is int and 0 <= codepoint < 0xD800:
+        return CHARS[chr(codepoint)]
     if not is_int(codepoint):
         type_error("int", codepoint)
     if not is_scalar(codepoint):

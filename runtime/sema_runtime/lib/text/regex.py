@@ -61,7 +61,11 @@ def regex_find_all(pattern: Any, text: Any) -> List:
     (regex/find-all #"\\d+" "a1b22") => ("1" "22")
     (regex/find-all #"(\\w)=(\\w)" "a=1 b=2") => ("a=1" "b=2")
     """
-    return List([match[0] for match in _find(pattern, text).matches(text)])
+    found = _find(pattern, text)
+    regex = found.plain(text)
+    if regex is not None and not regex.groups:
+        return List(regex.findall(text))
+    return List([match[0] for match in found.matches(text)])
 
 
 @builtin("regex/split", type="str, str -> flat str fresh", pure=True)
@@ -70,9 +74,13 @@ def regex_split(pattern: Any, text: Any) -> List:
 
     (regex/split #"\\s*,\\s*" "a , b,c") => ("a" "b" "c")
     """
+    found = _find(pattern, text)
+    regex = found.plain(text)
+    if regex is not None and not regex.groups:
+        return List(regex.split(text))
     pieces = []
     start = 0
-    for match in _find(pattern, text).matches(text):
+    for match in found.matches(text):
         pieces.append(text[start : match.start()])
         start = match.end()
     pieces.append(text[start:])
@@ -100,8 +108,12 @@ def regex_replace_all(pattern: Any, replacement: Any, text: Any) -> str:
 
 def _replaced(pattern: Any, replacement: Any, text: Any, limit: int) -> str:
     strings(pattern, replacement, text)
-    pieces = _template(replacement) if "$" in replacement else [replacement]
     regex = _find(pattern, text)
+    if "$" not in replacement:
+        plain = regex.plain(text)
+        if plain is not None:
+            return plain.sub(replacement if "\\" not in replacement else lambda match: replacement, text, max(limit, 0))
+    pieces = _template(replacement) if "$" in replacement else [replacement]
     names = regex.names
     out: list[str] = []
     start = 0

@@ -9,7 +9,7 @@ from sema_runtime.values.atoms import CHARS, TEXTS, Char, Keyword, Symbol, char,
 from sema_runtime.values.errors import OutOfBounds, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
-from sema_runtime.values.printer import display
+from sema_runtime.values.printer import display, float_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def string_append(*values: Any) -> str:
             shown.append(value)
         elif type(value) is int:
             shown.append(str(value))
+        elif type(value) is float:
+            shown.append(float_text(value))
         else:
             shown.append(display(value))
     return "".join(shown)

@@ -69,6 +69,10 @@ class Compiled:
             return safe and not self.repeats
         return safe or self.size > MOST_STEPS
 
+    def plain(self, text: str) -> re.Pattern[str] | None:
+        """The pattern of `re`, where all that it does with a text is right: it may run, and no match of it is empty."""
+        return self.regex if not self.can_be_empty and self.is_safe(text) else None
+
     def search(self, text: str) -> Match | None:
         """The first match, None without one."""
         return self.regex.search(text) if self.is_safe(text) else self.linear.search(text)
