@@ -164,6 +164,8 @@ def for_(c: Context, op: For, dest: Dest) -> None:
     finish_loop(
         c, ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc), dest, leaves, lambda d: c.block(op.after, d)
     )
+    if jumps_past and not dest.after:
+        c.append(ast.Continue(**loc))  # what broke out of it goes on with the loop around
 
 
 def led(c: Context, op: For, leads: Sequence[Comprehension], dest: Dest, loc: Loc) -> None:

@@ -109,6 +109,8 @@ def loop_body(c: Context, loop: Any, body: Block, dest: Dest, span: Any) -> None
     c.append(ast.While(const(True, loc), inside or [ast.Pass(**loc)], [], **loc))
     if dest.after:
         c.append(ast.Break(**loc))
+    elif jumps(body) - {loop}:
+        c.append(ast.Continue(**loc))  # what broke out of it goes on with the loop around
 
 
 def jump(c: Context, exit_: Jump) -> None:
