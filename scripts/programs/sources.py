@@ -44,6 +44,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "modules": (8, lambda seed, _: Source(random_modules.Modules(seed).program())),
     "mixed": (25, of_profile(small=True, mixed=True)),
     "states": (15, of_profile(small=True, states=True)),
+    "daily": (25, of_profile(small=True, daily=True)),
     "divided": (10, lambda seed, wild: Source(divided(seed, wild))),
     "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
     "maps": (12, lambda seed, _: Source(holders.Programs(seed).program())),
