@@ -29,6 +29,7 @@ class Profile(NamedTuple):
 
     odd: how often an expression is of another kind than wanted. small: a few short forms, which compile quickly.
     mixed: functions that combine several features each. states: functions whose loops hold maps of known fields.
+    daily: forms that programs of every day combine.
     """
 
     wild: bool = True
@@ -36,6 +37,7 @@ class Profile(NamedTuple):
     small: bool = False
     mixed: bool = False
     states: bool = False
+    daily: bool = False
 
 
 @cache
@@ -72,6 +74,8 @@ class Generator:
             self.features.add("wild")
         if profile.states:
             self.features.add("states")
+        if profile.daily:
+            self.features.add("daily")
         if profile.mixed:
             self.features.add("mixed")
             self.features.update({"mixedwild"} if profile.wild else ())

@@ -75,7 +75,7 @@ class Assembly(Generator):
     def top_templates(self) -> list[Template]:
         """The templates of top-level forms that this program uses, each as often as it is likely."""
         templates = [template for template in self.grammar.top if self.allowed(template)]
-        wanted = "mixed" if self.profile.mixed else "states" if self.profile.states else ""
+        wanted = next((name for name in ("mixed", "states", "daily") if getattr(self.profile, name)), "")
         if wanted and self.chance(0.7):
             templates = [template for template in templates if template.condition.startswith(wanted)]
         templates = self.random.sample(templates, int(len(templates) * self.variety))

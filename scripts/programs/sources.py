@@ -14,6 +14,7 @@ from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
+from programs.written import holders
 
 
 class Source(NamedTuple):
@@ -43,8 +44,10 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "modules": (8, lambda seed, _: Source(random_modules.Modules(seed).program())),
     "mixed": (25, of_profile(small=True, mixed=True)),
     "states": (15, of_profile(small=True, states=True)),
+    "daily": (25, of_profile(small=True, daily=True)),
     "divided": (10, lambda seed, wild: Source(divided(seed, wild))),
     "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
+    "maps": (12, lambda seed, _: Source(holders.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

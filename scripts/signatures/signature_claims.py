@@ -56,7 +56,7 @@ def is_named(value: Any, name: str) -> bool:
     """Whether a value is of the type with this name, its elements aside."""
     found = kind(value)
     if name == "nat":
-        return found == "int" and value >= 0
+        return found == "int" and 0 <= value < 1 << 64
     if name == "flat":
         return found == "list" and value.flat is not None and getattr(value, "note", None) is not CACHED
     return (

@@ -16,6 +16,7 @@ from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.numbers import Complex
 from sema_runtime.values.records import Record
+from semac.anf.literals import tags_of_int
 from semac.anf.nodes import Block, CallRuntime, Closure, Destructure, Let, Lit, Match, Ref
 from semac.anf.records import RecordType
 from semac.anf.walk import all_blocks, exit_operands, operands, pattern_vars
@@ -30,6 +31,7 @@ TAGS: dict[type, int] = {
     tuple: lattice.VECTOR, Map: lattice.MAP, HashMap: lattice.HASHMAP, MutableArray: lattice.ARRAY,
     bytes: lattice.BYTES, bytearray: lattice.BYTES,
 }  # fmt: skip
+LARGEST = 1000  # bits of an int that isn't huge
 SAMPLE = 20  # items of a collection that are looked at
 claims: list[tuple[Type, str]] = []
 
@@ -87,7 +89,7 @@ def tags_of(value: Any) -> int:
     if value is True or value is False:
         return lattice.TRUE if value else lattice.FALSE
     if type(value) is int:
-        return lattice.sign(value)
+        return tags_of_int(value, LARGEST)
     if isinstance(value, Record):
         return lattice.RECORD
     if type(value) is List:

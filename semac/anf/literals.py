@@ -17,15 +17,19 @@ from semac.types.lattice import (
     FLOAT,
     FN,
     HASHMAP,
+    HUGE,
     KEYWORD,
     LIST,
     MAP,
+    NEGATIVE,
     NIL,
     OTHER,
+    POSITIVE,
     RATIO,
     STR,
     SYMBOL,
     TRUE,
+    ZERO,
     Type,
     atom,
     dict_of,
@@ -33,7 +37,6 @@ from semac.types.lattice import (
     make,
     row_of,
     shape_of,
-    sign,
     vector_of,
 )  # fmt: skip
 
@@ -41,7 +44,14 @@ ATOM_TYPES: dict[type, Type] = {
     float: atom(FLOAT), str: atom(STR), type(None): atom(NIL), Keyword: atom(KEYWORD),
     Symbol: atom(SYMBOL), Char: atom(CHAR),
 }  # fmt: skip
+WORD = 64  # bits of a literal, or a length, that isn't huge
 MANY = 40  # items of quoted data beyond which they aren't told apart
+
+
+def tags_of_int(value: int, most: int = WORD) -> int:
+    """The tags of an int, which is huge if it has more bits."""
+    sign = POSITIVE if value > 0 else NEGATIVE if value else ZERO
+    return sign | HUGE if value.bit_length() > most else sign
 
 
 def tags_of_list(value: List) -> int:
@@ -57,7 +67,7 @@ def type_of_value(value: Any) -> Type:
     """The type of a constant."""
     kind = type(value)
     if kind is int:
-        return atom(sign(value))
+        return atom(tags_of_int(value))
     known = ATOM_TYPES.get(kind)
     if known is not None:
         return known

@@ -275,4 +275,18 @@ def keeps_value(part: Expr) -> bool:
         blocks = [stage.block for stage in part.stages if stage.how == "if"]  # type: ignore[union-attr]
         blocks += [part.body] if part.kind in ("any", "every") else []  # type: ignore[union-attr]
         tested = [block.exit.value for block in blocks]
-    return any(type(value) is not Ref and not value.type.only(BOOL) for value in tested)
+    leaves = [leaf for value in tested for leaf in tested_in(value)]
+    return any(type(leaf) is not Ref and not leaf.type.only(BOOL) for leaf in leaves)
+
+
+def tested_in(value: Expr) -> list[Expr]:
+    """What is asked for its truth where the value is."""
+    if type(value) is Logic:
+        return [*tested_in(value.first), *tested_in_block(value.rest)]
+    if type(value) is If:
+        return [value, *tested_in_block(value.then), *tested_in_block(value.otherwise)]
+    return [value]
+
+
+def tested_in_block(block: Block) -> list[Expr]:
+    return tested_in(block.exit.value) if type(block.exit) is Result else []

@@ -17,6 +17,7 @@ from semac.generate.context import Context
 from semac.generate.effects import is_nil_else
 from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, walrus
 from semac.generate.records import has_class
+from semac.types.lattice import NATURAL
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
@@ -27,6 +28,7 @@ TYPES = {
 }  # fmt: skip
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
+SMALL = 10**9
 NUMBER = "number"  # an int or a float, all the operands of the same type
 ATOMIC = "sema_runtime.values.maps:ATOMIC"
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
@@ -278,6 +280,23 @@ def _between(low: int, high: int) -> Question:
     return asked
 
 
+def _small(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`-10**9 < n < 10**9`: whether an int is surely small, of a size that Python compares fast."""
+    loc = operands.loc
+    (position,) = positions
+    if operands.args[position].type.only(NATURAL):
+        return compare(operands.use(position), ast.Lt(), const(SMALL, loc), loc)
+    bounds = const(-SMALL, loc), const(SMALL, loc)
+    return ast.Compare(bounds[0], [ast.Lt(), ast.Lt()], [operands.use(position), bounds[1]], **loc)
+
+
+def _alike(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`type(a) is type(b)`: whether ints or floats are the same of the two."""
+    loc = operands.loc
+    kinds: list[ast.expr] = [call(builtin("type", loc), [operands.use(position)], loc) for position in positions]
+    return ast.Compare(kinds[0], [ast.Is() for _ in kinds[1:]], kinds[1:], **loc)
+
+
 def _is_atomic(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`type(key) in ATOMIC`: whether maps store a key as it is."""
     loc = operands.loc
@@ -315,6 +334,8 @@ QUESTIONS: dict[str, Question] = {
     "finite": _is_finite,
     "whole": _is_whole,
     "int64": _between(-(1 << 63), 1 << 63),
+    "small": _small,
+    "alike": _alike,
     "short": _between(-(10**15), 10**15),
     "linked": _is_linked,
     "digits": _is_digits,

@@ -30,8 +30,12 @@ from semac.anf.walk import blocks, bound
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
+<<<<<<< HEAD
 from semac.generate.fusion import is_part_of_map, values_of
 from semac.generate.loops import always_jumps, jumps
+=======
+from semac.generate.loops import always_jumps, go_on_around, jumps
+>>>>>>> main
 from semac.generate.nest import block_weight
 from semac.generate.pyast import (
     Loc,
@@ -184,9 +188,9 @@ def for_(c: Context, op: For, dest: Dest) -> None:
     c.loops.append(op)
     body = c.in_block(lambda: led(c, op, op.leads, dest, loc))[1]
     c.loops.pop()
-    finish_loop(
-        c, ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc), dest, leaves, lambda d: c.block(op.after, d)
-    )
+    loop = ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc)
+    finish_loop(c, loop, dest, leaves, lambda d: c.block(op.after, d))
+    go_on_around(c, jumps_past, dest, loc)
 
 
 def led(c: Context, op: For, leads: Sequence[Comprehension], dest: Dest, loc: Loc) -> None:

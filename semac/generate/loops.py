@@ -109,6 +109,13 @@ def loop_body(c: Context, loop: Any, body: Block, dest: Dest, span: Any) -> None
     c.append(ast.While(const(True, loc), inside or [ast.Pass(**loc)], [], **loc))
     if dest.after:
         c.append(ast.Break(**loc))
+    go_on_around(c, bool(jumps(body) - {loop}), dest, loc)
+
+
+def go_on_around(c: Context, jumps_past: bool, dest: Dest, loc: Loc) -> None:
+    """After a loop: what broke out of it for the next round of the loop around goes on there."""
+    if jumps_past and not dest.after:
+        c.append(ast.Continue(**loc))
 
 
 def jump(c: Context, exit_: Jump) -> None:

@@ -27,7 +27,7 @@ from semac import sources
 from semac.fingerprint import digest
 from semac.imports import cache
 from semac.imports.archives import archive_has, archive_member, archive_of
-from semac.imports.tools import teach_tools
+from semac.imports.tools import is_watched, teach_tools
 from semac.sources import decode, read, read_file
 
 TYPE_CHECKING = False
@@ -226,6 +226,14 @@ class SemaLoader(SourceFileLoader):
 
     def get_code(self, fullname: str | None = None) -> CodeType:
         """Raises SemaSyntaxError for a file that can't be compiled."""
+        code = self._code()
+        if not is_watched():
+            return code
+        from sema_runtime.packed_code import opened
+
+        return opened(code)
+
+    def _code(self) -> CodeType:
         wanted = os.environ.get(STUBS) if not denied else None
         if wanted and os.path.isfile(self.path) and not sources.is_snapshot():
             self._keep_stub(wanted)

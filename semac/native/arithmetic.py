@@ -92,7 +92,6 @@ def as_float(f: FunctionCode, value: Value, node: ast.AST) -> str:
         return f"{value.c[6:-1]}.0" if abs(int(value.c[6:-1])) < 1 << 53 else f"(double)({value.c[6:-1]}LL)"
     name = f.fresh("t")
     f.emit(f"double {name} = sint_double({value.c});")
-    f.fail_if(f"!IS_SHORT({value.c}) && PyErr_Occurred()", node)
     return name
 
 

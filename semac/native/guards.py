@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from semac.generate.guards import SMALL
 from semac.native.arithmetic import ARITHMETIC, COMPARED, COMPARISONS, GUARDED, OPERATORS, arithmetic, finished, same
 from semac.native.expressions import named, operands
 from semac.native.function import FunctionCode
@@ -83,22 +84,46 @@ def guarded_operands(f: FunctionCode, test: ast.expr, call: ast.Call) -> list[Va
 
 
 def assigned_in(f: FunctionCode, test: ast.expr) -> list[ast.NamedExpr] | None:
-    """What `type((n := x)) is type(m) in INT_OR_FLOAT` assigns; None for other tests."""
-    if not isinstance(test, ast.Compare) or not f.module.is_builtin(f, "type"):
-        return None
-    *types, last = [test.left, *test.comparators]
-    if not all(isinstance(op, ast.Is) for op in test.ops[:-1]) or not is_number_type(f, test.ops[-1], last):
+    """What `type((n := x)) is type(m) in INT_OR_FLOAT` assigns, or a test of a size; None for other tests."""
+    asked = asked_about(f, test)
+    if asked is None:
         return None
     found: list[ast.NamedExpr] = []
-    for part in types:
-        if not (isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "type"):
-            return None
-        (argument,) = part.args
+    for argument in asked:
         if isinstance(argument, ast.NamedExpr):
             found.append(argument)
         elif not isinstance(argument, ast.Name):
             return None
     return found
+
+
+def asked_about(f: FunctionCode, test: ast.expr) -> list[ast.expr] | None:
+    """The operands of which a test asks whether they are numbers, of the same type, or small."""
+    if not isinstance(test, ast.Compare):
+        return None
+    parts = [test.left, *test.comparators]
+    if all(isinstance(op, ast.Lt) for op in test.ops):
+        asked = [part for part in parts if not is_bound(part)]
+        return asked if len(asked) == 1 and len(parts) > 1 else None
+    if not f.module.is_builtin(f, "type") or not all(isinstance(op, ast.Is) for op in test.ops[:-1]):
+        return None
+    if is_number_type(f, test.ops[-1], parts[-1]):
+        parts.pop()
+    elif not isinstance(test.ops[-1], ast.Is):
+        return None
+    arguments: list[ast.expr] = []
+    for part in parts:
+        if not (isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "type"):
+            return None
+        arguments += part.args
+    return arguments
+
+
+def is_bound(node: ast.expr) -> bool:
+    """Whether a number is one that the compiler compares ints with before a float meets them."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) is int and abs(node.value) == SMALL
 
 
 def is_number_type(f: FunctionCode, op: ast.cmpop, node: ast.expr) -> bool:

@@ -28,6 +28,7 @@ from semac.anf.nodes import (
 from semac.anf.walk import LOOPS, blocks, code_of
 from semac.ir.intrinsics import OPERATORS
 from semac.ir.unit import Unit
+from semac.optimize.small import fits_float
 from semac.types.lattice import ANY, BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, RATIO, REAL, STR, SYMBOL, Type
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
@@ -39,6 +40,7 @@ COMPARISONS = {"<": "lt", ">": "gt", "<=": "le", ">=": "ge"}
 UNORDERED = {"<=": "not_gt", ">=": "not_lt"}  # of floats
 
 SELDOM, ONCE, OFTEN = range(3)  # how often code runs; guards stand in what runs often
+Test = tuple[str, tuple[int, ...]]
 Lowering = Callable[["CallBuiltin", bool], "Op | None"]
 LOWERINGS: dict[str, Lowering] = {}
 
@@ -52,7 +54,7 @@ def lower_operators(unit: Unit) -> None:
             op = instr.op
             if type(op) is CallBuiltin:
                 if op.name in LOWERINGS:
-                    lower_call(instr, op, runs == OFTEN)
+                    lower_call(instr, op, runs == OFTEN and instr.var is not None)
             else:
                 stack += inside(op, runs if unit.optimize else SELDOM)
 
@@ -76,7 +78,7 @@ def is_entry(test: Expr) -> bool:
 
 def lower_call(instr: Let, op: CallBuiltin, guards: bool) -> None:
     lower = operator_value if op.as_value and op.name in OPERATORS else LOWERINGS[op.name]
-    lowered = lower(op, guards and instr.var is not None)
+    lowered = lower(op, guards)
     if lowered is not None:
         lowered.span, lowered.type = op.span, op.type
         replace(instr, lowered)
@@ -97,6 +99,10 @@ def lowering(*names: str) -> Callable[[Lowering], Lowering]:
     return register
 
 
+def all_only(op: CallBuiltin, tags: int) -> bool:
+    return all(type_.only(tags) for type_ in types_of(op))
+
+
 def types_of(op: CallBuiltin) -> list[Type]:
     return [arg.type for arg in op.args]
 
@@ -110,11 +116,10 @@ def operator_value(op: CallBuiltin, guards: bool) -> Op | None:
     kind = ARITHMETIC_OPS.get(op.name) or COMPARISONS.get(op.name) or ("eq" if op.name == "=" else "")
     if not kind or len(op.args) != 2:
         return not_(op, guards) if op.name == "not" else None
-    allowed = REAL if op.name in ARITHMETIC_OPS else INT
-    if all(type_.only(allowed) for type_ in types_of(op)):
-        return Python(kind, op.args)
     if op.name in ARITHMETIC_OPS:
-        return guarded(op, kind, "", guards)
+        return of_reals(op, kind, guards) if all_only(op, REAL) else guarded(op, kind, "", guards)
+    if all_only(op, INT):
+        return Python(kind, op.args)
     return guarded(op, kind, "", guards, INT) if likely_kind(op.args)[0] != "float" else None
 
 
@@ -129,13 +134,38 @@ def arithmetic(op: CallBuiltin, guards: bool) -> Op | None:
         return runtime(ARITHMETIC + "negate", op)
     if len(types) < 2:
         return None
-    if all(type_.only(REAL) for type_ in types):  # what is made of ratios must be brought to lowest terms
-        return Python(kind, op.args)
+    if all_only(op, REAL):  # what is made of ratios must be brought to lowest terms
+        return of_reals(op, kind, guards)
     if op.name == "+" and len(types) == 2 and all(type_.only(STR) for type_ in types):
         return Python("concat", op.args)
     if len(types) == 2:
         return guarded(op, kind, ARITHMETIC + kind, guards)
     return guarded(op, kind, "", guards) if len(types) <= 4 and guards else None
+
+
+def of_reals(op: CallBuiltin, fast: str, guards: bool) -> Op | None:
+    """Arithmetic with ints and floats, behind a guard where a float may meet an int that is too large for it."""
+    tests = tests_of_reals(op.args)
+    if not tests:
+        return Python(fast, op.args)
+    slow = ARITHMETIC + fast if len(op.args) == 2 else ""
+    if not guards or any(type(op.args[index]) is Lit for _, positions in tests for index in positions):
+        return runtime(slow, op) if slow else None
+    return Guarded(tests, op.args, fast, slow or f"builtin:{op.name}")
+
+
+def tests_of_reals(args: list[Expr]) -> list[Test]:
+    """What to ask operands that are ints or floats before a float meets an int."""
+    if not any(arg.type.tags & FLOAT for arg in args) or all(arg.type.only(FLOAT) for arg in args):
+        return []
+    if not any(arg.type.only(FLOAT) or arg.type.only(INT) for arg in args):
+        return [("alike", tuple(range(len(args))))]
+    tests: list[Test] = []
+    for index, arg in enumerate(args):
+        others = [other for at, other in enumerate(args) if at != index]
+        if arg.type.tags & INT and any(other.type.tags & FLOAT for other in others) and not fits_float(arg, len(args)):
+            tests.append(("small" if arg.type.only(INT) else "float", (index,)))
+    return tests
 
 
 def guarded(op: CallBuiltin, fast: str, slow: str, guards: bool, only: int = 0) -> Op | None:
@@ -145,14 +175,29 @@ def guarded(op: CallBuiltin, fast: str, slow: str, guards: bool, only: int = 0) 
         kind, unknown = "int", [index for index, arg in enumerate(op.args) if not arg.type.only(INT)]
     if not guards or any(type(arg := op.args[index]) is Lit or not arg.type.tags & REAL for index in unknown):
         return runtime(slow, op) if slow else None
-    tests = [(kind, tuple(unknown))] if only or len(unknown) == len(op.args) else tests_of(kind, unknown, op.args)
+    if only or len(unknown) == len(op.args):
+        tests = [(kind, tuple(unknown))]
+    elif op.name in ARITHMETIC_OPS:
+        tests = [(test_beside(kind, unknown, op.args), tuple(unknown))]
+    else:
+        tests = tests_of(kind, unknown, op.args)
     return Guarded(tests, op.args, fast, slow or f"builtin:{op.name}")
 
 
-def tests_of(kind: str, unknown: list[int], args: list[Expr]) -> list[tuple[str, tuple[int, ...]]]:
-    """The tests of operands beside one that is known to be of a kind: where nothing is known of another, a float goes
-    with an int, and an int with a float. Values that are nil or of the kind are only asked whether they are nil."""
-    tests: list[tuple[str, tuple[int, ...]]] = []
+def test_beside(kind: str, unknown: list[int], args: list[Expr]) -> str:
+    """The kind that operands of arithmetic are asked for beside one that is known to be an int or a float: the same, or
+    a float as well where the int is small enough for it."""
+    if kind == "float" or not any(args[index].type.tags & (FLOAT | RATIO) for index in unknown):
+        return kind
+    known = [arg for index, arg in enumerate(args) if index not in unknown]
+    return "number" if all(fits_float(arg, len(args)) for arg in known) else kind
+
+
+def tests_of(kind: str, unknown: list[int], args: list[Expr]) -> list[Test]:
+    """The tests of operands that are compared with one that is known to be of a kind: where nothing is known of
+    another, a float goes with an int, and an int with a float. Values that are nil or of the kind are only asked
+    whether they are nil."""
+    tests: list[Test] = []
     for index in unknown:
         tags = args[index].type.tags
         if kind == "int" and not tags & (FLOAT | RATIO):

@@ -36,6 +36,7 @@ from semac.optimize.fields.split import split_maps
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME
 from semac.optimize.inline.walk import inline_builtins
+from semac.optimize.inplace.rewrite import change_in_place
 from semac.optimize.loops.bare import bare_lists
 from semac.optimize.loops.counting import count_in_loops
 from semac.optimize.loops.cursors import give_own_loops, index_lists
@@ -107,6 +108,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("variables", own_variables, (MakeMap, "hashmap/new"), needs="infer"),  # maps of variables are bare dicts
     Pass("own", own_maps, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else sees change in place
     Pass("stacks", stack_lists, ["cons"], needs="infer"),  # lists that grow and shrink at their head are Python lists
+    Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
     Pass("texts", hold_texts, TEXTUAL, needs="inline"),  # characters that nobody sees as such are texts
     Pass("tails", clear_trampolines, [Closure]),  # tail calls that can't be part of an endless chain are plain calls
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes

@@ -1,8 +1,8 @@
 """The lattice of types. A type is a union with one slot for each kind of value; equal types are one object.
 
-`tags` says which kinds of values a type admits, and ints of which sign; the other fields what is known of those: the
-items of a list, of a vector of known or unknown length, of a map's keys and values, the fields of a map written with
-fixed keyword keys (its shape), which arrays, records and functions a value can be. ANY admits all; NEVER nothing.
+`tags` says which kinds of values a type admits, and ints of which sign and size; the other fields what is known of
+those: the items of a list, of a vector, of a map's keys and values, the fields of a map written with fixed keyword
+keys (its shape), which arrays, records and functions a value can be. ANY admits all; NEVER nothing.
 
 Joining is memoized, so that the cost of inference doesn't depend on how large types are written. Types that name
 functions, arrays or records of a unit are forgotten when nothing is compiled any more (`compiling`).
@@ -16,11 +16,14 @@ from contextlib import contextmanager
 from typing import Any
 
 (NEGATIVE, ZERO, POSITIVE, FLOAT, RATIO, TRUE, FALSE, NIL, STR, CHAR, KEYWORD, SYMBOL, LINKED, FLAT, VECTOR, ARRAY, MAP,
- HASHMAP, RECORD, FN, BYTES, OTHER) = (1 << bit for bit in range(22))  # fmt: skip
-ALL = (1 << 22) - 1
+ HASHMAP, RECORD, FN, BYTES, OTHER, HUGE) = (1 << bit for bit in range(23))  # fmt: skip
+ALL = (1 << 23) - 1
 LIST = LINKED | FLAT  # FLAT alone: lists that surely have their items at hand as a sequence (`List.flat`)
-NATURAL = ZERO | POSITIVE
+COUNT = ZERO | POSITIVE
+SIGNS = NEGATIVE | COUNT
+NATURAL = COUNT | HUGE  # HUGE, beside signs: ints that may be too large for a float; without it, they surely aren't
 INT = NEGATIVE | NATURAL
+ABOVE_ZERO = POSITIVE | HUGE
 BOOL = TRUE | FALSE
 REAL = INT | FLOAT
 NUMBER = REAL | RATIO
@@ -40,7 +43,7 @@ NAMES = {
 }  # fmt: skip
 
 SIGNED = {
-    INT: "int", NATURAL: "nat", POSITIVE: "pos", ZERO: "zero", NEGATIVE: "neg", NEGATIVE | ZERO: "neg|zero",
+    SIGNS: "int", COUNT: "nat", POSITIVE: "pos", ZERO: "zero", NEGATIVE: "neg", NEGATIVE | ZERO: "neg|zero",
     NEGATIVE | POSITIVE: "neg|pos",
 }  # fmt: skip
 
@@ -187,6 +190,8 @@ def make(
     nodes: frozenset[Any] = EMPTY,
 ) -> Type:
     """The type of these tags; what isn't given of a tag is unknown, what is given of an absent one is ignored."""
+    if tags & HUGE and not tags & (NEGATIVE | POSITIVE):
+        tags -= HUGE
     if not tags:
         return NEVER
     if not tags & LIST:
@@ -260,11 +265,6 @@ def atom(tags: int) -> Type:
     if known is None:
         known = _atoms[tags] = make(tags)
     return known
-
-
-def sign(value: int) -> int:
-    """The tag of an int."""
-    return POSITIVE if value > 0 else NEGATIVE if value else ZERO
 
 
 def row_of(*items: Type, tags: int = FLAT) -> Type:
@@ -476,7 +476,7 @@ def show(type_: Type) -> str:
         if not type_.tags & tag:
             continue
         if tag == INT:
-            parts.append(SIGNED[type_.tags & INT])
+            parts.append(SIGNED[type_.tags & SIGNS])
         elif tag == TRUE and type_.tags & FALSE:
             parts.append("bool")
         elif tag == FALSE and type_.tags & TRUE:

@@ -302,6 +302,16 @@ def test_damaged_cache_files_are_ignored(tmp_path: Path) -> None:
         assert output(tmp_path, "import kept; print(kept.value)") == "1"
 
 
+def test_a_large_cache_file_that_lacks_a_sector_is_ignored(tmp_path: Path) -> None:
+    write(tmp_path / "kept.sema", "".join(f'(define (f{i} x) (list "text {i}" x))\n' for i in range(300)))
+    output(tmp_path, "import kept")
+    (cached,) = (tmp_path / "__pycache__").iterdir()
+    whole = cached.read_bytes()
+    assert len(whole) > 1 << 15
+    cached.write_bytes(whole[:16384] + bytes(512) + whole[16896:])
+    assert compilations(tmp_path, "import kept") == "kept.sema"
+
+
 def test_a_moved_folder_shows_its_new_place(tmp_path: Path) -> None:
     write(tmp_path / "old/kept.sema", "(define (f) (missing-thing))")
     output(tmp_path / "old", "import kept")

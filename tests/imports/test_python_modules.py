@@ -184,3 +184,28 @@ def test_py_from_finds_sema_modules_in_every_command(tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True, text=True, env=environment).stdout == "5\n"
     denied = subprocess.run([SEMA, "--sandbox", "strict", "main.sema"], cwd=tmp_path, capture_output=True, text=True)
     assert "requires 'python' capability" in denied.stderr
+
+
+CLOSURES = """
+(define (adder scale limit) (let ((sum (* scale limit))) (fn (x) (+ x (* sum limit) (- scale limit)))))
+(define (scaler scale limit) (let ((sum (- scale limit))) (fn (x) (* x (+ sum limit) (* scale limit)))))
+"""
+COUNT = """
+from fractions import Fraction
+def count():
+    import pstats
+    profile = cProfile.Profile()
+    profile.enable()
+    for number in (3, 2.5, 1):
+        closures.adder(number, 2)
+    closures.scaler(3, 2), closures.scaler(3, Fraction(1, 2))
+    profile.disable()
+    counted = {name: stat[1] for (file, _, name), stat in pstats.Stats(profile).stats.items() if "closures" in file}
+    print(sorted(counted.items()))
+"""
+
+
+@pytest.mark.parametrize("order", ["import closures, cProfile", "import cProfile, closures"])
+def test_profilers_count_the_first_call_of_a_function_once(tmp_path: Path, order: str) -> None:
+    write(tmp_path, {"closures.sema": CLOSURES})
+    assert python(tmp_path, f"{order}\n{COUNT}\ncount()") == "[('adder', 3), ('scaler', 2)]\n"

@@ -90,11 +90,14 @@ def outcome(namespace: dict[str, Any], name: str, *args: Any) -> list[str]:
 
 
 def innermost(error: BaseException) -> str:
-    """The variables of the functions of the definitions through which an error went."""
-    shown, trace = [], error.__traceback__
+    """The variables of the functions of the definitions through which an error went; none of them calls itself, so of
+    two frames of a function the first only calls its other form."""
+    shown, trace = {}, error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename.endswith("regions.sema"):
-            shown.append({name: repr(value) for name, value in trace.tb_frame.f_locals.items() if "native" not in name})
+        code = trace.tb_frame.f_code
+        if code.co_filename.endswith("regions.sema"):
+            variables = trace.tb_frame.f_locals.items()
+            shown[code.co_name] = {name: repr(value) for name, value in variables if "native" not in name}
         trace = trace.tb_next
     return str(shown)
 

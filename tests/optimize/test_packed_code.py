@@ -127,8 +127,13 @@ LIBRARY = """
   "Scores."
   (let ((scale (* 2 limit)))
     (foldl + 0 (map (fn (x) (+ x scale)) (filter (fn (x) (> x limit)) items)))))
-(define (spread items limit)
-  (foldl + (score items limit) (map (fn (x) (- x limit)) items)))
+(define (adder scale limit)
+  "Adds."
+  (let ((sum (* scale limit)))
+    (fn (x) (+ x (* sum limit) (- scale limit)))))
+(define (scaler scale limit)
+  (let ((sum (- scale limit)))
+    (fn (x) (* x (+ sum limit) (* scale limit)))))
 (define (product items limit)
   (let loop ((xs items) (acc limit))
     (if (null? xs) acc (loop (cdr xs) (* acc (car xs))))))
@@ -159,20 +164,22 @@ def test_a_copy_that_is_called_seldom_is_its_function() -> None:
 
 def test_functions_with_functions_inside_are_loaded_when_one_is_called() -> None:
     made = library()
-    stubs = {name: made.__dict__[name].__code__ for name in ("score", "spread", "broken")}
-    assert made.spread(List((1, 5)), 2) == 11
+    stubs = {name: made.__dict__[name].__code__ for name in ("adder", "scaler")}
+    assert inspect.getdoc(made.adder) == "Adds."
+    assert str(inspect.signature(made.adder)) == "(scale, limit)"
+    assert made.adder(3, 2)(1) == 1 + 12 + 1
     assert all(made.__dict__[name].__code__ is not stub for name, stub in stubs.items())
-    assert made.spread(List((1, 5)), WIDE) == 13
+    assert made.adder(3, WIDE)(1) == 1 + Fraction(3, 4) + Fraction(5, 2)
+    assert made.scaler(3, 2)(1) == 18
     assert made.score([1, 5], 2) == 9
-    assert inspect.getdoc(made.score) == "Scores."
 
 
 def test_a_loaded_function_may_have_another_name_by_then() -> None:
     made = library()
-    original, made.__dict__["score"] = made.score, lambda items, limit: 0
-    made.spread(List(()), 2)
-    assert original(List((1, 5)), 2) == 9
-    assert original(List((1, 5)), WIDE) == 8
+    original, made.__dict__["adder"] = made.adder, lambda scale, limit: None
+    made.scaler(3, 2)
+    assert original(3, 2)(1) == 14
+    assert original(3, WIDE)(1) == Fraction(17, 4)
 
 
 def test_traces_show_functions_once() -> None:

@@ -72,7 +72,7 @@ def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
     items = (last.flat or last.items) if type(last) is List else iterate(last, "apply")
     arguments = (*args[:-1], *items)
     if type(function) is not FUNCTION:
-        return _foreign_call(function, arguments)
+        return _foreign_apply(function, arguments)
     code: CodeType | None = None
     try:
         frame = sys._getframe(2)
@@ -93,13 +93,21 @@ def apply_in_tail(is_tail: bool, function: Callable[..., Any], *args: Any) -> An
     items = (last.flat or last.items) if type(last) is List else iterate(last, "apply")
     arguments = (*args[:-1], *items)
     if type(function) is not FUNCTION:
-        return _foreign_call(function, arguments)
+        return _foreign_apply(function, arguments)
     if is_tail:
         return TailCall(function, arguments)
     result: Any = function(*arguments)
     while type(result) is TailCall:
         result = result.function(*result.args)
     return result
+
+
+def _foreign_apply(function: Any, arguments: tuple[Any, ...]) -> Any:
+    if not callable(function):
+        from sema_runtime.values.errors import type_error
+
+        type_error("callable", function)
+    return _foreign_call(function, arguments)
 
 
 # Code that calls what it is given, and goes on with a call that it gets back.

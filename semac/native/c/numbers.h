@@ -169,10 +169,17 @@ SINT_COMPARE(ge, >=, Py_GE)
 SINT_COMPARE(eq, ==, Py_EQ)
 SINT_COMPARE(ne, !=, Py_NE)
 
-/* A float for an int; -1 with an error where it is too large. */
+COLD static double sint_double_slow(PyObject *o) {
+    double value = PyLong_AsDouble(o);
+    if (value != -1.0 || !PyErr_Occurred()) return value;
+    PyErr_Clear();
+    return _PyLong_Sign(o) < 0 ? -Py_HUGE_VAL : Py_HUGE_VAL;
+}
+
+/* A float for an int, infinite where it is too large. */
 FAST double sint_double(sint a) {
     if (LIKELY(IS_SHORT(a))) return (double)VALUE(a);
-    return PyLong_AsDouble(OBJECT(a));
+    return sint_double_slow(OBJECT(a));
 }
 
 /* Dynamic values */

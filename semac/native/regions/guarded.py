@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from semac.native.arithmetic import ARITHMETIC, COMPARED, COMPARISONS, same
-from semac.native.guards import is_number_type
+from semac.native.guards import asked_about
 from semac.native.regions.state import Numeric, Other
 
 OPERATIONS: dict[str, ast.operator] = {
@@ -36,16 +36,11 @@ def type_tests(r: Numeric, node: ast.expr) -> list[ast.NamedExpr] | None:
                 return None
             found = None if found is None else [*found, *(more or ())]
         return found
-    if not isinstance(node, ast.Compare) or not r.f.module.is_builtin(r.f, "type"):
-        return None
-    *types, last = [node.left, *node.comparators]
-    if not all(isinstance(op, ast.Is) for op in node.ops[:-1]) or not is_number_type(r.f, node.ops[-1], last):
+    asked = asked_about(r.f, node)
+    if asked is None:
         return None
     assigned: list[ast.NamedExpr] = []
-    for part in types:
-        if not (isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "type"):
-            return None
-        (argument,) = part.args
+    for argument in asked:
         if isinstance(argument, ast.NamedExpr):
             assigned.append(argument)
         elif not isinstance(argument, ast.Name | ast.Constant):

@@ -188,7 +188,7 @@ class Splitter:
                     args.append(self.shown(arg))
             exit_.args[:] = args
         elif block in self.joins:
-            given = self.fields[exit_.value.var]
+            given = self.given(exit_.value)
             for key, target in self.joins[block].items():
                 field = given.get(key, Field(NIL, FALSE))
                 for variable, value in ((target.value, field.value), (target.there, field.there)):
@@ -202,8 +202,12 @@ class Splitter:
 
     def wanted(self, param: Var, value: Expr) -> list[Expr]:
         """The fields of a value that a variable of a loop takes."""
-        fields = self.fields[value.var]  # type: ignore[union-attr]
-        return [again(fields[key].value) for key in self.kept_keys(param)]
+        fields = self.given(value)
+        return [again(fields[key].value if key in fields else NIL) for key in self.kept_keys(param)]
+
+    def given(self, value: Any) -> Fields:
+        """The fields of a carrier's value; none of one that no branch gives, as each goes on in a loop."""
+        return self.fields[value.var] if value.var in self.keys else {}
 
     def kept_keys(self, var: Var) -> list[Any]:
         return [key for key in self.keys[var] if key in self.carriers.wanted[var]]

@@ -13,12 +13,12 @@ from semac.optimize.infer.record_types import set_attribute
 from semac.types.lattice import (
     ANY,
     ARRAY,
+    COUNT,
     DICT,
     FALSE,
     FLAT,
     INT,
     LIST,
-    NATURAL,
     NEVER,
     NIL,
     POSITIVE,
@@ -201,7 +201,7 @@ def nth(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 
 @rule("mutable-array/length")
 def array_length(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
-    return atom(NATURAL) if args and args[0].only(ARRAY) else None
+    return atom(COUNT) if args and args[0].only(ARRAY) else None
 
 
 @rule("mutable-array/new")

@@ -18,6 +18,7 @@ from semac.types.lattice import (
     FALSY,
     FLOAT,
     FN,
+    HUGE,
     INT,
     KEYWORD,
     LIST,
@@ -169,7 +170,7 @@ class Facts:
         for subject, other, name in ((a, b, test), (b, a, signs.MIRRORED[test])):
             if type(subject) is Ref:
                 left = signs.kept(name, outcome, subject.type.tags, signs.signs_in(other.type.tags))
-                self.narrow(subject.var, left)
+                self.narrow(subject.var, left | subject.type.tags & HUGE)
 
     def assume_builtin(self, op: CallBuiltin, outcome: bool) -> None:
         if len(op.args) == 2 and op.name in signs.MIRRORED:

@@ -29,6 +29,7 @@ from semac.optimize.infer.solver import LATER, Solver
 from semac.types.lattice import (
     ANY,
     ARRAY,
+    COUNT,
     DICT,
     FALSE,
     FALSY,
@@ -38,7 +39,6 @@ from semac.types.lattice import (
     KEYWORD,
     MAP,
     MAX_DEPTH,
-    NATURAL,
     NEVER,
     NIL,
     OTHER,
@@ -282,7 +282,7 @@ class Flow:
             self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
         if op.name in INDEXED and len(op.args) > 1 and type(op.args[1]) is Ref and args[0].only(SEQUENCE | ARRAY | STR):
             if self.tells_signs and args[1].only(INT) and len(op.args) == INDEXED[op.name]:
-                self.facts.narrow(op.args[1].var, NATURAL)  # nothing has an item before the first
+                self.facts.narrow(op.args[1].var, COUNT)  # nothing has an item before the first
         return result
 
     def call_runtime(self, op: anf.CallRuntime) -> Type:

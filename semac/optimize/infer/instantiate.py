@@ -13,6 +13,7 @@ from semac.types.lattice import (
     BOOL,
     BYTES,
     CHAR,
+    COUNT,
     DICT,
     FLAT,
     FLOAT,
@@ -22,7 +23,6 @@ from semac.types.lattice import (
     KEYWORD,
     LIST,
     MAP,
-    NATURAL,
     NEVER,
     NIL,
     NUMBER,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
 
 TAGS = {
-    "any": ALL, "never": 0, "nil": NIL, "bool": BOOL, "int": INT, "nat": NATURAL, "float": FLOAT, "rational": RATIO,
+    "any": ALL, "never": 0, "nil": NIL, "bool": BOOL, "int": INT, "nat": COUNT, "float": FLOAT, "rational": RATIO,
     "number": NUMBER, "str": STR, "char": CHAR, "keyword": KEYWORD, "symbol": SYMBOL, "fn": FN | KEYWORD | OTHER,
     "bytevector": BYTES, "other": OTHER | RECORD | FN, "list": LIST, "flat": FLAT, "vector": VECTOR, "seq": SEQUENCE,
     "array": ARRAY, "map": MAP, "hashmap": HASHMAP, "dict": DICT,

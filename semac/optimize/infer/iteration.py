@@ -12,10 +12,10 @@ from semac.optimize.infer.numbers import counter
 from semac.types.lattice import (
     ANY,
     BOOL,
+    COUNT,
     DICT,
     FLAT,
     MAP,
-    NATURAL,
     NEVER,
     NIL,
     OTHER,
@@ -92,11 +92,11 @@ HOW: dict[str, Items] = {
     "items": lambda flow, types: items_of(flow, types[0]),
     "rest": lambda flow, types: items_of(flow, types[0]),
     "reversed": lambda flow, types: items_of(flow, types[0]),
-    "indexed": lambda flow, types: vector_of(atom(NATURAL), items_of(flow, types[0])),
+    "indexed": lambda flow, types: vector_of(atom(COUNT), items_of(flow, types[0])),
     "zip": lambda flow, types: vector_of(*(items_of(flow, type_) for type_ in types)),
     "lines": lambda flow, types: atom(STR),
     "range": lambda flow, types: counter(types),
-    "times": lambda flow, types: atom(NATURAL),
+    "times": lambda flow, types: atom(COUNT),
     "pairs": lambda flow, types: pair_of(flow, types[0]),
 }
 

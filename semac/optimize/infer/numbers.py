@@ -11,10 +11,12 @@ from semac.optimize.infer.builtins import rule
 from semac.types.lattice import (
     ANY,
     CHAR,
+    COUNT,
     DICT,
     FALSE,
     FLAT,
     FLOAT,
+    HUGE,
     INT,
     KEYWORD,
     LIST,
@@ -26,6 +28,7 @@ from semac.types.lattice import (
     POSITIVE,
     RATIO,
     REAL,
+    SIGNS,
     STR,
     SYMBOL,
     TRUE,
@@ -78,9 +81,27 @@ def arithmetic(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
 
 def signed(op: CallBuiltin, args: list[Type]) -> Type:
     """The type of arithmetic with ints."""
+    huge = HUGE if may_be_huge(op, args) else 0
     if op.name == "-" and len(args) == 2 and type(op.args[1]) is Lit and op.args[1].value == 1:
-        return atom(signs.less_one(args[0].tags))
-    return atom(signs.of_call(op.name, [arg.tags for arg in args]))
+        return atom(signs.less_one(args[0].tags) | huge)
+    return atom(signs.of_call(op.name, [arg.tags for arg in args]) | huge)
+
+
+def may_be_huge(op: CallBuiltin, args: list[Type]) -> bool:
+    """Whether arithmetic with ints may give one that is too large for a float.
+
+    What isn't huge is a literal, a length, or such a number and a literal more or less, however often: no program lives
+    long enough for it to grow huge.
+    """
+    if op.name in ("mod", "modulo", "remainder"):
+        return bool(args[-1].tags & HUGE)
+    if op.name == "quotient":
+        return bool(args[0].tags & HUGE)
+    if op.name not in ("min", "max"):
+        literals = sum(type(arg) is Lit for arg in op.args) if len(op.args) == len(args) else 0
+        if len(args) - literals > (op.name != "*"):
+            return True
+    return any(arg.tags & HUGE for arg in args)
 
 
 @rule("/")
@@ -96,7 +117,11 @@ def integer_division(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | No
     if len(args) == 2 and all(arg.only(INT) for arg in args):
         return signed(op, args)
     result = numeric(args)
-    return result if result.only(REAL) or result is NEVER else None
+    if result is NEVER or len(args) != 2:
+        return result if result is NEVER else None
+    if op.name in ("mod", "modulo") and args[1].only(INT) and not may_be_huge(op, args):
+        return atom(SIGNS | FLOAT)
+    return result if result.only(REAL) else None
 
 
 @rule("min", "max")
@@ -112,7 +137,7 @@ def extreme(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 def absolute(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if len(args) != 1 or not args[0].only(REAL):
         return None
-    return join(atom(signs.magnitude(args[0].tags)), restrict(args[0], FLOAT))
+    return join(atom(signs.magnitude(args[0].tags) | args[0].tags & HUGE), restrict(args[0], FLOAT))
 
 
 @rule("bit/and", "bit/or", "bit/shift-right")
@@ -125,6 +150,11 @@ def bits(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     return atom(NATURAL) if enough(arg.only(NATURAL) for arg in operands) else INT_TYPE
 
 
+@rule("gcd", "math/gcd", "lcm", "math/lcm")
+def common(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
+    return atom(NATURAL)
+
+
 @rule("range")
 def counted(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     return list_of(counter(args), FLAT) if 0 < len(args) <= 3 and all(arg.only(INT) for arg in args) else None
@@ -133,14 +163,15 @@ def counted(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
 def counter(bounds: list[Type]) -> Type:
     """The items of a range of ints: with its end; its start and end; its start, end and step."""
     if len(bounds) == 1:
-        return atom(NATURAL)
+        return atom(COUNT)
     if not all(bound.only(INT) for bound in bounds):
         return INT_TYPE
-    if len(bounds) == 2 or bounds[2].only(POSITIVE):
-        return atom(signs.upwards(bounds[0].tags))
-    if bounds[2].only(NEGATIVE) and bounds[1].only(NATURAL):
-        return atom(POSITIVE)
-    return INT_TYPE
+    huge = (bounds[0].tags | (bounds[2].tags if len(bounds) > 2 else 0)) & HUGE
+    if len(bounds) == 2 or bounds[2].only(POSITIVE | HUGE):
+        return atom(signs.upwards(bounds[0].tags) | huge)
+    if bounds[2].only(NEGATIVE | HUGE) and bounds[1].only(NATURAL):
+        return atom(POSITIVE | huge)
+    return atom(SIGNS | huge)
 
 
 @rule("sqrt")

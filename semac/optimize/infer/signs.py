@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import reduce
 
-from semac.types.lattice import INT, NATURAL, NEGATIVE, POSITIVE, ZERO, Type, atom, join
+from semac.types.lattice import COUNT, HUGE, INT, NEGATIVE, POSITIVE, ZERO, Type, atom, join
 
 SIGNS = (NEGATIVE, ZERO, POSITIVE)  # in the order of the numbers
 OPPOSITE = {NEGATIVE: POSITIVE, ZERO: ZERO, POSITIVE: NEGATIVE}
@@ -93,7 +93,7 @@ def upwards(tags: int) -> int:
 
 def less_one(tags: int) -> int:
     """The signs of an int of these signs minus 1."""
-    return NATURAL if tags == POSITIVE else of_call("-", [tags, POSITIVE])
+    return COUNT if tags & ~HUGE == POSITIVE else of_call("-", [tags, POSITIVE])
 
 
 # Comparisons

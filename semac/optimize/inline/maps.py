@@ -6,11 +6,11 @@ whose entries are still to come is of a class that adds them first, whatever is 
 
 from __future__ import annotations
 
-from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Op, Python
-from semac.ir.intrinsics import EXTENDED, KEYWORD_GET, LOOK, NEW_KEY, STORED, WITH_ENTRIES, WITH_ENTRY
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, MakeMap, Op, Python, Result
+from semac.ir.intrinsics import EXTENDED, KEYWORD_GET, LEVEL, LOOK, NEW_KEY, STORED, WITH_ENTRIES, WITH_ENTRY
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
 from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
-from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field
+from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field, shape_of
 
 
 def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str) -> Op | None:
@@ -79,6 +79,19 @@ def held_at(op: CallRuntime, place: Place) -> Op | None:
 
 
 INLINE_RUNTIME[LOOK] = held_at
+
+
+def level(op: CallRuntime, place: Place) -> Op | None:
+    """The map at a level of a path, a new one where there is nothing."""
+    subject, key = op.args[:2]
+    if place.is_text or not subject.type.only(DICT | NIL) or not is_stored_key(key):
+        return None
+    inner = place.nested()
+    new = inner.bind(MakeMap([]), "level", shape_of({}))
+    return If(subject, Block([], Result(subject)), Block(inner.before, Result(new)))
+
+
+INLINE_RUNTIME[LEVEL] = level
 
 
 @inlines("contains?", "hashmap/contains?")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, Guarded, If, Lit, Move, Op, Python, Result
 from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
-from semac.types.lattice import BOOL, CHAR, FLOAT, INT, NATURAL, POSITIVE, REAL, atom
+from semac.optimize.operators import tests_of_reals
+from semac.types.lattice import ABOVE_ZERO, BOOL, CHAR, FLOAT, INT, NATURAL, REAL, atom
 
 BOOL_TYPE = atom(BOOL)
 ZERO = Lit(0, atom(INT))
@@ -55,11 +56,14 @@ def divide(op: CallBuiltin, place: Place) -> Op | None:
     divisor = op.args[1]
     literals = all_real_literals(op.args)
     if literals and any(arg.type.only(FLOAT) for arg in op.args) and all_known(op.args):
-        if type(divisor) is Lit:
-            return Python("div", op.args) if divisor.value else None
-        if divisor.type.only(POSITIVE):
+        tests = tests_of_reals(op.args)
+        if type(divisor) is Lit and not divisor.value:
+            return None
+        if type(divisor) is not Lit and not divisor.type.only(ABOVE_ZERO):
+            tests.append(("nonzero", (1,)))
+        if not tests:
             return Python("div", op.args)
-        return division(op, ("nonzero", (1,))) if place.guards else None
+        return division(op, *tests) if place.guards else None
     if not place.guards:
         return None
     if all_only(op.args, INT):
@@ -104,7 +108,7 @@ def integer_division(op: CallBuiltin, place: Place) -> Op | None:
     tests: list[tuple[str, tuple[int, ...]]] = []
     if not op.args[0].type.only(NATURAL):
         tests.append(("not_negative", (0,)))
-    if not op.args[1].type.only(POSITIVE):
+    if not op.args[1].type.only(ABOVE_ZERO):
         tests.append(("positive", (1,)))
     return of_ints(op, place, kind, *tests)
 

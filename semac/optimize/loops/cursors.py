@@ -41,13 +41,13 @@ from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.named import jumps_to, own_loop
 from semac.optimize.operators import replace
-from semac.types.lattice import ANY, BOOL, FLAT, LIST, NATURAL, POSITIVE, atom
+from semac.types.lattice import ANY, BOOL, COUNT, FLAT, LIST, POSITIVE, atom
 
 FIRSTS = {"car": 0, "first": 0, "cadr": 1, "caddr": 2}  # what reads an item → how many stand before it
 RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leaves out
 TESTS = {"null?": "ge", "empty?": "ge", "pair?": "lt"}
 THROUGH = frozenset(("append", "reverse", "length", "list->vector", "apply"))  # go through a whole list
-INDEX = atom(NATURAL)
+INDEX = atom(COUNT)
 
 
 def give_own_loops(unit: Unit) -> None:

@@ -10,7 +10,7 @@ from semac.anf.nodes import CallBuiltin, Expr, Let, Lit, Move, Op, Ref
 from semac.ir.nodes import Var
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.shape import is_constant
-from semac.types.lattice import INT, LIST, NATURAL, NEGATIVE, POSITIVE, STR, VECTOR, atom
+from semac.types.lattice import ABOVE_ZERO, INT, LIST, NATURAL, NEGATIVE, POSITIVE, STR, VECTOR, atom
 
 INT_TYPE = atom(INT)
 MIRRORED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -150,7 +150,7 @@ def is_below(start: Expr, bound: Expr) -> bool:
         return False
     if type(bound) is Lit:
         return start.value <= bound.value  # type: ignore[no-any-return]
-    if (start.value <= 0 and bound.type.only(NATURAL)) or (start.value <= 1 and bound.type.only(POSITIVE)):
+    if (start.value <= 0 and bound.type.only(NATURAL)) or (start.value <= 1 and bound.type.only(ABOVE_ZERO)):
         return True
     op: Op | None = bound.var.op  # type: ignore[union-attr]
     return start.value <= 0 and type(op) is CallBuiltin and op.name in SIZES

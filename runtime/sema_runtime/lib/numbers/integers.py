@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("gcd", "math/gcd", type="int... -> nat", pure=True, total=True)
+@builtin("gcd", "math/gcd", type="int... -> int", pure=True, total=True)
 def gcd(*numbers: Any) -> int:
     """The greatest common divisor; 0 of no numbers.
 
@@ -23,7 +23,7 @@ def gcd(*numbers: Any) -> int:
     return math.gcd(*numbers)
 
 
-@builtin("lcm", "math/lcm", type="int... -> nat", pure=True, total=True)
+@builtin("lcm", "math/lcm", type="int... -> int", pure=True, total=True)
 def lcm(*numbers: Any) -> int:
     """The least common multiple; 1 of no numbers.
 

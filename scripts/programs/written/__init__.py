@@ -1,0 +1,1 @@
+"""Sources of random programs that write them without the grammar."""

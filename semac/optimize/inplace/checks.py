@@ -1,0 +1,249 @@
+"""Looks at the order of a function's operations: spoils regions whose maps somebody would see change.
+
+Walks backwards with the variables that are read later. Where a map is changed, stored or handed on, no variable that is
+read later may hold the same map, or one in which it is; unless what is done next to that one replaces the entry from
+which the map came: `(assoc accounts id (assoc (get accounts id) ...))`. A handler around may read it at any time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.anf import nodes as anf
+from semac.anf.nodes import Block, Expr, Jump, Let, Op
+from semac.anf.walk import all_blocks, blocks, bound, exit_operands
+from semac.ir.nodes import Var
+from semac.optimize.inplace.flows import Flows
+from semac.optimize.inplace.origins import MOST_KEYS, Path
+from semac.optimize.inplace.regions import Region, root, spoil
+from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
+from semac.optimize.own.code import Code
+
+Keys = frozenset[Path]
+ANYHOW: Keys = frozenset()  # a variable is read
+Live = dict[Var, Keys]  # what is done next to each variable: these places in its map are replaced, or it is read
+
+
+def covers(replaced: Keys, place: Path) -> bool:
+    """Whether a place in a map, or one around it, is among those that are replaced."""
+    return any(place[: len(path)] == path for path in replaced)
+
+
+def merged(one: Live, other: Live) -> Live:
+    result = dict(one)
+    for var, keys in other.items():
+        result[var] = result[var] & keys if var in result else keys
+    return result
+
+
+class Order:
+    """Checks one function, or one form of the top level. acts: the instructions that may change maps in place. is_root:
+    whether it makes its token itself, so that nothing changes in place after it has ended. is_late: whether it is
+    called only where nothing does any more."""
+
+    def __init__(self, flows: Flows, part: Code, acts: set[Let], is_root: bool, is_late: bool = False) -> None:
+        self.flows = flows
+        self.part = part
+        self.acts = acts
+        self.is_root = is_root
+        self.is_late = is_late
+        self.late_calls: set[Let] = set()  # those after which nothing changes in place
+        self.is_trial = False  # only asks which calls are late
+        self.loops: dict[Any, Live] = {}
+        self.depth = 0  # of loops around
+        self.is_last = True  # whether nothing changes in place from here on
+
+    def check(self) -> None:
+        function = self.part.function
+        if function is not None and function.self_tail:
+            self.depth = 1
+        self.block(self.part.block, {}, {})
+
+    def block(self, block: Block, after: Live, always: Live) -> Live:
+        """What is live before a block. after: what is live behind it; always: what a handler around it reads."""
+        live = dict(after)
+        exit_ = block.exit
+        if type(exit_) is Jump:
+            live = dict(self.loops.get(exit_.target, {}))
+        for value in exit_operands(exit_):
+            if may_hold(value):
+                live[value.var] = ANYHOW  # type: ignore[union-attr]
+        for instr in reversed(block.instrs):
+            live = self.instruction(instr, live, always)
+        return live
+
+    def instruction(self, instr: Let, live: Live, always: Live) -> Live:
+        op, var = instr.op, instr.var
+        result = live.pop(var, None) if var is not None else None
+        if var in self.flows.key_vars:
+            for other, keys in live.items():  # before its definition a key is none
+                if any(var in path for path in keys):
+                    live[other] = frozenset(path for path in keys if var not in path)
+        if type(op) is anf.Assign:
+            live.pop(op.var, None)
+        live = self.inner(op, live, always)
+        uses = self.flows.uses[instr]
+        if type(op) is anf.Call and self.is_harmless:
+            self.late_calls.add(instr)
+        for use in uses:
+            if use.how in (TAKE, STORE) or (use.how == GIVE and use.target in self.flows.taken):
+                self.consume(use, uses, live, always)
+            elif use.how in (LEAK, PARTS):
+                self.leak(use)
+        for use in uses:
+            several = any(other.var is use.var for other in uses if other is not use)
+            live[use.var] = ANYHOW if several else self.replaced(use, instr, live.get(use.var), result)
+        if instr in self.acts:
+            self.is_last = False
+        return live
+
+    def replaced(self, use: Use, instr: Let, after: Keys | None, result: Keys | None) -> Keys:
+        """The places of a map that are replaced before they are read. after, result: the same of the variable, and of
+        what the instruction gives, behind it; None where nobody reads these any more."""
+        if use.how == TAKE:
+            return self.keys(use.keys)
+        if use.how == FILL:
+            return (after or ANYHOW) | self.keys(use.keys)
+        if use.how == READ and use.keys and sources_of(instr.op):  # an entry alone
+            key = self.flows.key(use.keys[0])
+            if key is None:
+                return ANYHOW
+            inside = frozenset((key, *path) for path in result or ANYHOW if len(path) < MOST_KEYS)
+            if after is not None:  # the map that was found may be a copied one from then on
+                inside = frozenset(path for path in inside if covers(after, path))
+            is_name = type(key) is tuple
+            return inside | frozenset(
+                path for path in after or ANYHOW if is_name and type(path[0]) is tuple and path[0] != key
+            )
+        if use.how == ALIAS and type(instr.op) in (anf.Move, anf.CallRuntime) and result is not None:
+            return result if after is None else result & after
+        return ANYHOW
+
+    def keys(self, keys: tuple[Expr, ...]) -> Keys:
+        return frozenset((key,) for key in map(self.flows.key, keys) if key is not None)
+
+    # Rules
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing changes in place from here on."""
+        return self.is_late or (self.is_root and self.is_last and not self.depth)
+
+    def leak(self, use: Use) -> None:
+        """Others see a map from now on; that makes no difference where no map changes any more."""
+        if self.is_trial or self.is_harmless or use.var not in self.flows.copied:
+            return
+        region = self.flows.region(use.var)
+        parts = [region] if use.how == LEAK else list(map(root, region.inner.values()))
+        for part in parts:
+            spoil(part, f"leaves as {use.var.name or use.var.hint}")
+
+    def consume(self, use: Use, uses: list[Use], live: Live, always: Live) -> None:
+        flows, var = self.flows, use.var
+        if self.is_trial or var not in flows.copied:
+            return
+        own = flows.region(var)
+        own_parts = flows.reached(own) if use.how != TAKE else {own}
+        for other, keys in live.items():
+            if use.how == STORE and other is use.container:
+                continue  # a bare dict that gets it
+            self.meet(use, own, own_parts, other, keys)
+        for other in always:
+            self.meet(use, own, own_parts, other, ANYHOW)
+        for another in uses:
+            if another is not use:
+                keys = self.keys(another.keys) if another.how in (TAKE, FILL) else ANYHOW
+                self.meet(use, own, own_parts, another.var, keys)
+
+    def meet(self, use: Use, own: Region, own_parts: set[Region], other: Var, keys: Keys) -> None:
+        """A map is consumed while another variable is live. keys: of the entries that are replaced first."""
+        flows, var = self.flows, use.var
+        if other not in flows.copied or flows.relation(other) is not flows.relation(var):
+            return
+        region = flows.region(other)
+        is_around = own in flows.reached(region)
+        if not is_around and region not in own_parts:
+            return
+        if other is not var and is_around:
+            places = flows.places_in(other, var) if keys else []
+            if places and all(place is not None and covers(keys, place) for place in places):
+                return
+            if use.how == TAKE and flows.is_inside(other, var):
+                return
+        reason = f"changes while {other.name or other.hint} is in use"
+        if is_around:
+            for part in own_parts:
+                part.spoilt = part.spoilt or reason
+        else:
+            spoil(region, reason)
+
+    # Blocks inside
+
+    def inner(self, op: Op, live: Live, always: Live) -> Live:
+        """What is live before the blocks of an operation."""
+        kind = type(op)
+        if kind in (anf.For, anf.Comprehension, anf.Loop, anf.While):
+            return self.loop(op, live, always)
+        if kind is anf.Try:
+            handler = self.block(op.handler, live, always)  # type: ignore[attr-defined]
+            body = self.block(op.body, live, merged(always, handler))  # type: ignore[attr-defined]
+            return merged(body, handler)
+        inside = blocks(op)
+        if not inside:
+            return live
+        last = self.is_last
+        branches: list[Live] = []
+        lasts = []
+        for block in inside:
+            self.is_last = last
+            branches.append(self.block(block, live, always))
+            lasts.append(self.is_last)
+        self.is_last = all(lasts)
+        if kind in (anf.Logic, anf.Match, anf.With):
+            branches.append(live)
+        joined = branches[0]
+        for branch in branches[1:]:
+            joined = merged(joined, branch)
+        if kind is anf.Match:  # a guard runs before the body of its clause, and those of other clauses
+            joined = merged(joined, self.all_used(op))
+        for var in bound(op):
+            joined.pop(var, None)
+        return joined
+
+    def loop(self, op: Any, live: Live, always: Live) -> Live:
+        acts = any(
+            instr in self.acts for block in blocks(op) for inner in all_blocks(block, False) for instr in inner.instrs
+        )
+        self.is_last = self.is_last and not acts
+        if type(op) is anf.Comprehension:
+            for block in blocks(op):
+                for value in exit_operands(block.exit):
+                    if may_hold(value):
+                        self.leak(Use(value.var, LEAK))  # type: ignore[union-attr]
+        around = self.all_used(op)
+        head = merged(live, around)
+        self.loops[op.source if type(op) is anf.Loop else op] = head
+        self.depth += 1
+        result = dict(head)
+        for block in blocks(op):
+            after = head if type(op) in (anf.While, anf.Comprehension) else live
+            result = merged(result, self.block(block, after, always))
+        self.depth -= 1
+        for var in bound(op):
+            result.pop(var, None)
+        return result
+
+    def all_used(self, op: Op) -> Live:
+        """The variables from outside that the blocks of an operation use, in whatever order."""
+        used: Live = {}
+        inside: set[Any] = set(bound(op))
+        for block in blocks(op):
+            for inner in all_blocks(block, into_functions=False):
+                for instr in inner.instrs:
+                    inside.add(instr.var)
+                    inside.update(bound(instr.op))
+                    used.update(dict.fromkeys((use.var for use in self.flows.uses[instr]), ANYHOW))
+                for value in exit_operands(inner.exit):
+                    if may_hold(value):
+                        used[value.var] = ANYHOW  # type: ignore[union-attr]
+        return {var: keys for var, keys in used.items() if var not in inside}

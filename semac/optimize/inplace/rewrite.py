@@ -1,0 +1,254 @@
+"""Maps of the runtime that nobody else holds change in place.
+
+`(assoc accounts id (assoc (get accounts id) :balance b))` copies two maps at each step of a loop, although nobody reads
+the old ones. Here the code that begins a loop makes a token (`lib/collections/owned_maps.py`), the first change of a
+map copies it and marks the copy, and later changes by code with the same token change the copy itself. So it doesn't
+matter where a map comes from: one that others hold has no mark. Functions all of whose calls are known get the token
+from their callers.
+
+Sound because a marked map is held by one variable, or by one entry of a map, wherever it is changed or handed on:
+`checks.py` spoils the region of every other map, and of all that leave (into lists, closures, handlers, unknown code)
+while something may still change in place. A token ends with the function or form that made it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.anf import nodes as anf
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Jump, Let, Op, Python, Ref, Result
+from semac.anf.walk import all_blocks, blocks
+from semac.fingerprint import is_traced
+from semac.ir.intrinsics import LEVEL, NEW_KEY
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.optimize.fields.split import stops
+from semac.optimize.inplace.checks import Order
+from semac.optimize.inplace.flows import Flows
+from semac.optimize.inplace.origins import is_look_up
+from semac.optimize.inplace.roles import change_of, may_hold
+from semac.optimize.keys import is_stored_key
+from semac.optimize.operators import replace
+from semac.optimize.own.code import Code, all_code, called_elsewhere
+from semac.optimize.own.rewrite import calls_any
+from semac.types.lattice import ANY, BOOL, DICT, atom
+
+RUNTIME = "sema_runtime.lib.collections.owned_maps:"
+LOOPS = (anf.Loop, anf.For, anf.While, anf.Comprehension)
+
+
+def change_in_place(unit: Unit) -> None:
+    """Rewrites changes of maps that nobody else holds. Assumes inferred types."""
+    if unit.is_text or unit.is_input or is_traced() or not calls_any(unit, frozenset(("assoc", "dissoc"))):
+        return
+    code = all_code(unit)
+    shut = shut_functions(code)
+    if any(may_change(part, shut) for part in code) and not stops(unit):
+        Placing(code, shut).run()
+
+
+class Placing:
+    """Finds and rewrites the changes of a unit."""
+
+    def __init__(self, code: list[Code], shut: set[Function]) -> None:
+        self.code = code
+        self.shut = shut
+        self.flows = Flows(code, shut)
+        self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
+        self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
+
+    def run(self) -> None:
+        acts = self.acting()
+        if not acts:
+            return
+        late = self.late(acts)
+        for part in self.code:
+            Order(self.flows, part, acts, part.function not in self.shut, part.function in late).check()
+        acts = self.acting()
+        self.changed = {instr.var for instr in acts}
+        if acts:
+            self.find_tokens(acts)
+            for part in self.code:
+                self.rewrite(part, acts)
+
+    # What changes
+
+    def is_site(self, instr: Let) -> bool:
+        op: Any = instr.op
+        return (
+            change_of(op)
+            and instr.var is not None
+            and may_hold(op.args[0])
+            and not self.flows.region(op.args[0].var).spoilt
+        )
+
+    def acting(self) -> set[Let]:
+        """The instructions that may change maps in place, and the calls of functions that do."""
+        acts: set[Let] = set()
+        active: set[Function] = set()
+        for part in self.code:
+            inside = self.sites(part)
+            if part.function in self.shut and inside:
+                active.add(part.function)
+            acts |= inside
+        while True:
+            before = len(acts)
+            for part in self.code:
+                for block in part.blocks:
+                    for instr in block.instrs:
+                        if type(instr.op) is anf.Call and self.flows.callee(instr.op) in active:
+                            acts.add(instr)
+                            if part.function in self.shut:
+                                active.add(part.function)
+            if len(acts) == before:
+                return acts
+
+    def sites(self, part: Code) -> set[Let]:
+        return {instr for block in changing(part, self.shut) for instr in block.instrs if self.is_site(instr)}
+
+    def late(self, acts: set[Let]) -> set[Function]:
+        """Functions that are called only where nothing changes in place any more."""
+        calls: dict[Function, list[tuple[Let, Code]]] = {}
+        harmless: set[Let] = set()
+        late = set(self.shut)
+        for part in self.code:
+            order = Order(self.flows, part, acts, part.function not in self.shut)
+            order.is_trial = True
+            order.check()
+            harmless |= order.late_calls
+            for block in part.blocks:
+                for instr in block.instrs:
+                    if instr in acts:
+                        late.discard(part.function)
+                    callee = self.flows.callee(instr.op) if type(instr.op) is anf.Call else None
+                    if callee is not None:
+                        calls.setdefault(callee, []).append((instr, part))
+        while True:
+            wrong = {
+                function
+                for function in late
+                if not all(instr in harmless or part.function in late for instr, part in calls.get(function, ()))
+            }
+            if not wrong:
+                return late
+            late -= wrong
+
+    # Rewriting
+
+    def find_tokens(self, acts: set[Let]) -> None:
+        for part in self.code:
+            function = part.function
+            if function in self.shut and any(instr in acts for block in part.blocks for instr in block.instrs):
+                self.tokens[function] = token(function)
+
+    def rewrite(self, part: Code, acts: set[Let]) -> None:
+        inside = [instr for block in part.blocks for instr in block.instrs if instr in acts]
+        if not inside:
+            return
+        function = part.function
+        if function in self.tokens:
+            var = self.tokens[function]
+            function.params.append(var)
+        else:
+            var = token(function)
+            var.op = CallRuntime(RUNTIME + "Owner", [], span=inside[0].op.span, type=ANY)
+            part.block.instrs.insert(0, Let(var, var.op))
+        for block in part.blocks:
+            if function in self.tokens and type(block.exit) is Jump and block.exit.target is function:
+                block.exit.args.append(Ref(var, ANY))
+            out: list[Let] = []
+            for instr in block.instrs:
+                if instr in acts:
+                    if type(instr.op) is anf.Call:
+                        instr.op.args.append(Ref(var, ANY))
+                    else:
+                        self.change(instr, var, out)
+                out.append(instr)
+            block.instrs = out
+
+    def change(self, instr: Let, owner: Var, out: list[Let]) -> None:
+        op: Any = instr.op
+        args: list[Expr] = op.args
+        is_sure = args[0].type.only(DICT)
+        name = "put_in" if op.name == "assoc" else "drop_from"
+        if op.name == "assoc" and is_sure:
+            for index in range(1, len(args), 2):
+                if not is_stored_key(args[index]):
+                    args[index] = stored_key(args[index], op.span, out)
+            name = "put" if len(args) == 3 else "put_all"
+        new = CallRuntime(RUNTIME + name, [Ref(owner, ANY), *args], span=op.span, type=op.type)
+        found = self.found(op) if name == "put" else None
+        if found is None:
+            replace(instr, new)
+            return
+        test = bound(Python("is", [args[2], found], span=op.span, type=atom(BOOL)), "is_same", out)
+        inner: list[Let] = []
+        changed = bound(new, "level", inner)
+        kept = Block([], Result(args[0]))
+        replace(instr, anf.If(test, kept, Block(inner, Result(changed)), span=op.span, type=op.type))
+
+    def found(self, op: CallBuiltin) -> Ref | None:
+        """The variable that holds what a map has under a key already, where the new value may be the same map."""
+        subject, key, value = op.args
+        if not value.type.only(DICT):
+            return None  # nil may be there because the key isn't
+        steps: set[Any] = set()
+        while type(value) is Ref and value.var not in steps:
+            steps.add(value.var)
+            source = value.var.op
+            if value.var in self.changed and type(source) is CallBuiltin:
+                value = source.args[0]
+            elif type(source) is CallRuntime and source.path.startswith(RUNTIME):
+                value = source.args[1]  # the map that was changed
+            elif type(source) is anf.If and type(source.then.exit) is Result and not source.then.instrs:
+                value = source.then.exit.value  # the same, of such a change
+            elif type(source) is CallRuntime and source.path == LEVEL:
+                value = source.args[0]
+            elif type(source) in (CallBuiltin, CallRuntime) and is_look_up(source) and len(source.args) == 2:
+                flows = self.flows
+                wanted = flows.key(subject), flows.key(key)
+                return value if (flows.key(source.args[0]), flows.key(source.args[1])) == wanted else None
+            else:
+                return None
+        return None
+
+
+def stored_key(key: Expr, span: Any, out: list[Let]) -> Ref:
+    """The key as a dict has it."""
+    return bound(CallRuntime(NEW_KEY, [key], span=span, type=ANY), "key", out)
+
+
+def bound(op: Op, hint: str, out: list[Let]) -> Ref:
+    var = Var("", None)
+    var.hint, var.defined, var.op, var.type = hint, 1, op, op.type
+    out.append(Let(var, op))
+    return Ref(var, op.type)
+
+
+def token(function: Function | None) -> Var:
+    var = Var("", function)
+    var.hint, var.defined, var.type = "owner", 1, ANY
+    return var
+
+
+def shut_functions(code: list[Code]) -> set[Function]:
+    """The functions of which all calls are known."""
+    elsewhere = called_elsewhere(code)
+    functions = {part.function for part in code if part.function is not None}
+    return {function for function in functions - elsewhere if is_shut(function)}
+
+
+def is_shut(function: Function) -> bool:
+    return not function.is_open and function.rest is None and not function.is_generator and function.var is not None
+
+
+def may_change(part: Code, shut: set[Function]) -> bool:
+    return any(change_of(instr.op) for block in changing(part, shut) for instr in block.instrs)
+
+
+def changing(part: Code, shut: set[Function]) -> list[Block]:
+    """The blocks whose changes may pay. A function that makes its own token must change a map again and again."""
+    if part.function is None or part.function in shut:
+        return part.blocks
+    loops = [instr.op for block in part.blocks for instr in block.instrs if type(instr.op) in LOOPS]
+    return [inner for loop in loops for block in blocks(loop) for inner in all_blocks(block, into_functions=False)]
