@@ -30,12 +30,8 @@ from semac.anf.walk import blocks, bound
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
-<<<<<<< HEAD
 from semac.generate.fusion import is_part_of_map, values_of
-from semac.generate.loops import always_jumps, jumps
-=======
 from semac.generate.loops import always_jumps, go_on_around, jumps
->>>>>>> main
 from semac.generate.nest import block_weight
 from semac.generate.pyast import (
     Loc,
