@@ -22,8 +22,8 @@ from semac.anf.nodes import (
 from semac.generate.constants import stored_key
 from semac.generate.context import Context
 from semac.generate.destination import Dest
-from semac.generate.iteration import is_list_object
 from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name
+from semac.generate.sources import is_list_object
 from semac.types.lattice import FLAT, VECTOR
 
 MATCHING = "sema_runtime.values.matching:"

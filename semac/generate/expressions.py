@@ -47,10 +47,11 @@ from semac.generate.context import Context
 from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
-from semac.generate.iteration import comprehension, is_list_object, items_at_hand, result_param
+from semac.generate.iteration import comprehension, result_param
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
+from semac.generate.sources import is_list_object, items_at_hand
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function
