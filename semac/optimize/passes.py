@@ -27,7 +27,7 @@ from semac.anf.nodes import (
     While,
 )
 from semac.anf.walk import blocks
-from semac.ir.intrinsics import LEVEL, UPDATED
+from semac.ir.intrinsics import LEVEL, NEW_KEY, STORED, UPDATED
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
@@ -50,6 +50,7 @@ from semac.optimize.operators import LOWERINGS, lower_operators
 from semac.optimize.own.dicts import own_maps
 from semac.optimize.own.sinking import TAKERS, sink_takers
 from semac.optimize.own.stacks import stack_lists
+from semac.optimize.own.stored_keys import ask_keys_once
 from semac.optimize.own.variables import own_variables
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
@@ -107,6 +108,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil
     Pass("variables", own_variables, (MakeMap, "hashmap/new"), needs="infer"),  # maps of variables are bare dicts
     Pass("own", own_maps, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else sees change in place
+    Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
     Pass("stacks", stack_lists, ["cons"], needs="infer"),  # lists that grow and shrink at their head are Python lists
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
     Pass("texts", hold_texts, TEXTUAL, needs="inline"),  # characters that nobody sees as such are texts
