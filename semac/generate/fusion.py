@@ -31,6 +31,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import blocks, expressions
 from semac.generate.effects import EFFECT, commute, loop_rank
+from semac.ir.intrinsics import ITEMS_OF, MAP_CLASSES
 from semac.ir.nodes import Var
 from semac.types.lattice import BOOL, DICT, FLAT, INT
 
@@ -39,13 +40,9 @@ EARLY = ("any", "every", "find")  # kinds that may end before the last item
 ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
 
 
-ITEMS_OF = {
-    "split": "split_items", "sorted": "sorted_items", "flat_rest": "flat_rest_items", "listed": "first_of",
-    "stack_list": "turned", "stack_reversed": "first_of",
-}  # fmt: skip
-UNWRAPPED = {"List": "tuple", **ITEMS_OF}  # kinds that make a list → those that give its items alone
+MADE_OF = {**ITEMS_OF, "stack_list": "turned", "stack_reversed": "first_of"}
+UNWRAPPED = {"List": "tuple", **MADE_OF}  # kinds that make a list → those that give its items alone
 
-MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")
 UNORDERED = ("sum_of", "max_or", "min_or")  # of ints
 TAKES_ITEMS = {
     "to_tuple": "to_tuple",
@@ -64,8 +61,8 @@ def take_bare(op: Python) -> None:
     for made in op.args:
         if type(made) is Comprehension and made.kind in ("list", "sort-by"):
             made.bare = True
-        elif type(made) is Python and made.kind in ITEMS_OF:
-            made.kind = ITEMS_OF[made.kind]
+        elif type(made) is Python and made.kind in MADE_OF:
+            made.kind = MADE_OF[made.kind]
         elif type(made) is CallBuiltin and is_part_of_map(made):
             take_entries(op, made)
             return

@@ -18,7 +18,8 @@ WATCHERS = ("cProfile", "pdb", "line_profiler", "pysnooper", "hunter", "viztrace
 def teach_tools() -> None:
     """Has `inspect` find the source of Sema functions, and `pdb` stand in them; free until these are loaded."""
     for name in WATCHERS:
-        when_loaded(name, _open_all)  # of functions that were imported before
+        if name != "pdb":  # which learns more
+            when_loaded(name, _open_all)
     when_loaded("inspect", _teach_inspect)
     when_loaded("pdb", _teach_pdb)
 
@@ -29,6 +30,7 @@ def is_watched() -> bool:
 
 
 def _open_all(tool: ModuleType) -> None:
+    """Gives functions that were imported before their whole code."""
     from sema_runtime.packed_code import open_all
 
     open_all([module.__dict__ for module in [*sys.modules.values()] if type(module) is type(sys)])

@@ -10,6 +10,13 @@ WITH_ENTRY = "sema_runtime.lib.collections.maps:with_entry"  # `assoc` of a key 
 WITH_ENTRIES = "sema_runtime.lib.collections.maps:with_entries"  # the same of two or three keys
 NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # the same of a key that is added; raises for a mutable one
 
+MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
+
+# Kinds of operations of Python that make a list of the language → those that make its items alone
+ITEMS_OF = {
+    "split": "split_items", "sorted": "sorted_items", "flat_rest": "flat_rest_items", "listed": "first_of",
+}  # fmt: skip
+
 # What builtins that update maps are made of (optimize/loops/updates.py): the map that is updated at a key, checked as
 # `map/update` does; the map at a level of a path, a new one where there is none; what a level of a path holds.
 UPDATED = "sema_runtime.lib.collections.map_entries:updated_map"

@@ -13,9 +13,7 @@ from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Guarded, Lit, Move, 
 from semac.types.lattice import HUGE
 
 MOST = 1000  # bits of an int that every operation of floats takes
-COUNT = (
-    128  # bits of what has started with no more than anf.literals.WORD, and was counted as long as a program can live
-)
+COUNT = 128  # bits of what began with at most anf.literals.WORD, and was counted as long as a program can live
 SUMS = ("+", "-", "add", "sub")
 PRODUCTS = ("*", "mul")
 

@@ -29,6 +29,8 @@ NAMES: dict[type, str] = {
 }
 ATOMIC: set[type] = {str, int, type(None), bytes}  # and the atoms, which atoms.py enters: hashed without our code
 
+INTS = frozenset((int,))  # to ask of many values at once: `INTS.issuperset(map(type, values))`
+
 
 def type_name(value: Any) -> str:
     """The name of a value's type as in `expected X, got NAME`, from `NAMES` or its class attribute `type_name`."""

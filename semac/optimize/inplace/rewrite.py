@@ -17,7 +17,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Jump, Let, Op, Python, Ref, Result
-from semac.anf.walk import all_blocks, blocks
+from semac.anf.walk import LOOPS, all_blocks, blocks
 from semac.fingerprint import is_traced
 from semac.ir.intrinsics import LEVEL, NEW_KEY
 from semac.ir.nodes import Function, Var
@@ -28,13 +28,13 @@ from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import is_look_up
 from semac.optimize.inplace.roles import change_of, may_hold
 from semac.optimize.keys import is_stored_key
+from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.own.code import Code, all_code, called_elsewhere
 from semac.optimize.own.rewrite import calls_any
 from semac.types.lattice import ANY, BOOL, DICT, atom
 
 RUNTIME = "sema_runtime.lib.collections.owned_maps:"
-LOOPS = (anf.Loop, anf.For, anf.While, anf.Comprehension)
 
 
 def change_in_place(unit: Unit) -> None:
@@ -219,15 +219,15 @@ def stored_key(key: Expr, span: Any, out: list[Let]) -> Ref:
 
 
 def bound(op: Op, hint: str, out: list[Let]) -> Ref:
-    var = Var("", None)
-    var.hint, var.defined, var.op, var.type = hint, 1, op, op.type
+    var = temporary(hint, None)
+    var.op, var.type = op, op.type
     out.append(Let(var, op))
     return Ref(var, op.type)
 
 
 def token(function: Function | None) -> Var:
-    var = Var("", function)
-    var.hint, var.defined, var.type = "owner", 1, ANY
+    var = temporary("owner", function)
+    var.type = ANY
     return var
 
 

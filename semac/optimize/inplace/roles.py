@@ -13,9 +13,8 @@ from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Expr, Op, Ref
 from semac.anf.walk import bound, operands
-from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, MAP_CLASSES, UPDATED
 from semac.ir.nodes import Var
-from semac.optimize.own.dicts import WRAP
 from semac.optimize.own.representation import known_callee
 from semac.types.lattice import DICT
 
@@ -139,7 +138,7 @@ def of_runtime(op: anf.CallRuntime, var: Any) -> list[Use]:
 
 def is_wrap(op: Op) -> bool:
     """Whether an operation makes the map of a bare dict."""
-    return type(op) is anf.CallRuntime and op.path in (WRAP + "Map", WRAP + "HashMap")
+    return type(op) is anf.CallRuntime and op.path in MAP_CLASSES
 
 
 def of_python(op: anf.Python, var: Any) -> list[Use]:

@@ -30,16 +30,14 @@ from semac.anf.nodes import (
     VarPattern,
 )
 from semac.anf.walk import all_blocks, exit_operands, operands
+from semac.ir.intrinsics import ITEMS_OF
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
 from semac.types.lattice import ANY, FLAT, VECTOR, make
 
 MADE = ("list", "sort-by")
-ITEMS_OF = {  # kinds that make a list of the language → those that make its items alone
-    "split": "split_items", "sorted": "sorted_items", "spliced": "spliced_items", "flat_rest": "flat_rest_items",
-    "listed": "first_of",
-}  # fmt: skip
+MADE_OF = {**ITEMS_OF, "spliced": "spliced_items"}
 READ = {  # kinds of operations of the list's items → what they are for Python's own list
     "flat_items": "", "list_items": "", "flat_len": "len", "list_len": "len", "flat_part": "part", "flat_item": "item",
     "to_tuple": "to_tuple", "join": "join", "sum_of": "sum_of", "empty": "blank", "car": "tuple_first",
@@ -79,7 +77,7 @@ def make_bare(definition: Let) -> bool:
     op = definition.op
     if type(op) is Python:
         is_filled = op.kind == "split"  # no text splits into nothing
-        op.kind = ITEMS_OF[op.kind]
+        op.kind = MADE_OF[op.kind]
         return is_filled
     if type(op) is CallBuiltin:
         replace(definition, Python("tuple", op.args, span=op.span, type=op.type))
@@ -163,7 +161,7 @@ def is_list(instr: Let) -> bool:
 
 def makes_list(op: Op) -> bool:
     if type(op) is Python:
-        return op.kind in ITEMS_OF
+        return op.kind in MADE_OF
     if type(op) is CallBuiltin:
         return op.name == "list" and not op.as_value
     return type(op) is Comprehension and op.kind in MADE and not op.bare

@@ -13,13 +13,12 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.lookup import keyword_get, keyword_reader
 from sema_runtime.values.maps import Map, stored
 from sema_runtime.values.sequences import elements, items_for, not_callable, size
+from sema_runtime.values.typenames import INTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-INTS = {int}
 
 
 @builtin(
@@ -122,7 +121,7 @@ def foldl(function: Any, initial: Any, collection: Any) -> Any:
     """
     items = items_for(function, collection, "foldl")
     many = len(items) > 16 and type(initial) is int
-    if many and getattr(function, "__sema_name__", "") == "+" and set(map(type, items)) == INTS:
+    if many and getattr(function, "__sema_name__", "") == "+" and INTS.issuperset(map(type, items)):
         return sum(items, initial)
     acc = initial
     for item in items:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.sequences import INT_LIMIT, elements
+from sema_runtime.values.typenames import INTS
 
-INTS = frozenset((int,))
 REALS = frozenset((int, float))
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def _extreme(collection: Any, function: str, sign: int) -> Any:
     if not items:
         raise SemaError(f"{function}: empty list")
     if REALS.issuperset(map(type, items)):
-        best = max(items) if sign > 0 else min(items)
-        if -INT_LIMIT <= best < INT_LIMIT and -INT_LIMIT <= (min(items) if sign > 0 else max(items)) < INT_LIMIT:
-            return best
+        least, most = min(items), max(items)
+        if least >= -INT_LIMIT and most < INT_LIMIT:
+            return most if sign > 0 else least
     best = items[0]
     for item in items[1:]:
         if not (_is_number(best) and _is_number(item)):

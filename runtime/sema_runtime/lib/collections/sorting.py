@@ -10,6 +10,7 @@ from sema_runtime.values.lookup import keyword_reader
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.ordering import order_key
 from sema_runtime.values.sequences import elements, items_for, not_callable
+from sema_runtime.values.typenames import INTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
-INTS = frozenset((int,))
 SIMPLE = ({int}, {str})
 ASCENDING = frozenset(("<", "<=", "-"))
 DESCENDING = frozenset((">", ">="))
