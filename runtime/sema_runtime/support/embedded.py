@@ -24,3 +24,8 @@ def embed(value: Any) -> int:
 def embedded(index: int) -> Any:
     """The value of an index that `embed` gave."""
     return _values[index]
+
+
+def embedded_values() -> tuple[Any, ...]:
+    """All values that `embed` keeps."""
+    return tuple(_values)
