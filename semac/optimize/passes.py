@@ -54,6 +54,7 @@ from semac.optimize.own.stored_keys import ask_keys_once
 from semac.optimize.own.variables import own_variables
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
+from semac.optimize.repeats import read_once
 from semac.optimize.results import drop_results
 from semac.optimize.steps.pulled import pull_tasks
 from semac.optimize.steps.tasks import SPAWN, step_tasks
@@ -63,6 +64,7 @@ from semac.optimize.texts.uses import CASES, CODES, JOINS, REFS
 from semac.optimize.versions.versions import make_versions
 
 TEXTUAL: tuple[type | str, ...] = (For, Comprehension, If, Match, Move, Python, *CASES, *CODES, *JOINS, *REFS)
+READ: tuple[type | str, ...] = (CallRuntime, "car", "first", "cadr", "caddr", "get", "contains?")
 MAKES_LISTS = (Comprehension, Closure, Python, Match, Destructure)
 SMALL = 64  # operations of a unit of which it pays to ask what they are
 
@@ -95,7 +97,8 @@ PASSES: tuple[Pass, ...] = (
     Pass("updates", expand_updates, (*ARGUMENTS, *ALIASES)),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
-    Pass("fields", split_maps, (MakeMap, MakeVector)),  # maps that nobody sees are a variable for each field
+    Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
+    Pass("repeats", read_once, READ),  # parts that are read again are read once
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`
