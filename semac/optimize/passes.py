@@ -103,7 +103,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`
     Pass("walks", walk_lists, (Loop, Closure)),  # loops that walk down a list become loops over its items
-    Pass("cursors", index_lists, [Loop], needs="infer"),  # loops that go down flat lists hold an index
+    Pass("cursors", index_lists, (Loop, For), needs="infer"),  # loops that go down flat lists hold an index
     Pass("rests", slice_rests, RESTS, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields, (Try, Throw)),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, (LEVEL, UPDATED), needs="infer"),  # checks of updates that types have made

@@ -19,9 +19,9 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Closure, Comprehension, Expr, Let, Lit, Move, Op, Ref
-from semac.anf.walk import LOOPS, blocks, instructions
+from semac.anf.walk import LOOPS, all_blocks, blocks, instructions, map_exit, map_operands
 from semac.ir.intrinsics import KEYWORD_GET
-from semac.ir.nodes import Var
+from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
 from semac.optimize.steps.waits import is_safe_builtin
@@ -45,8 +45,30 @@ def read_once(unit: Unit) -> None:
     if unit.is_text:
         return
     is_steady = unit.is_closed and not unit.is_input and not is_foreign(unit)
-    for block in [*unit.blocks, *(function.code for function in functions(unit))]:
-        Reads(is_steady, {}, {}, False).block(block)
+    again: dict[Var, Var] = {}
+    parts: list[tuple[Block, Function | None]] = [(block, None) for block in unit.blocks]
+    parts += [(function.code, function) for function in functions(unit)]
+    for block, _ in parts:
+        Reads(is_steady, again, {}, {}, False).block(block)
+    if again:
+        for block, function in parts:
+            put_earlier(block, function, again)
+
+
+def put_earlier(code: Block, function: Function | None, again: dict[Var, Var]) -> None:
+    """Puts the variables that were read first in place of those that would be read again."""
+
+    def earlier(value: Expr) -> Expr:
+        if type(value) is not Ref or value.var not in again:
+            return value
+        var = again[value.var]
+        var.captured |= var.owner is not function
+        return Ref(var, value.type)
+
+    for block in all_blocks(code, into_functions=False):
+        for instr in block.instrs:
+            map_operands(instr.op, earlier)
+        map_exit(block.exit, earlier)
 
 
 def is_foreign(unit: Unit) -> bool:
@@ -59,11 +81,19 @@ def is_foreign_op(op: Op) -> bool:
 
 
 class Reads:
-    """What was read. known: by what reads it. same: variables → those that hold the same value. in_expression: inside
-    of a comprehension."""
+    """What was read. again: variables that needn't be → those to use instead. known: by what reads it. same: variables
+    → those that hold the same value. in_expression: inside of a comprehension."""
 
-    def __init__(self, is_steady: bool, known: dict[Key, Var], same: dict[Var, Var], in_expression: bool) -> None:
+    def __init__(
+        self,
+        is_steady: bool,
+        again: dict[Var, Var],
+        known: dict[Key, Var],
+        same: dict[Var, Var],
+        in_expression: bool,
+    ) -> None:
         self.is_steady = is_steady
+        self.again = again
         self.known = known
         self.same = same
         self.in_expression = in_expression
@@ -71,6 +101,8 @@ class Reads:
     def block(self, block: Block) -> None:
         for instr in block.instrs:
             self.instruction(instr)
+        if self.again:
+            block.instrs = [instr for instr in block.instrs if instr.var not in self.again]
 
     def instruction(self, instr: Let) -> None:
         op = instr.op
@@ -84,7 +116,7 @@ class Reads:
             known = {} if acts and type(op) in LOOPS else self.known  # what a round changes, the next one finds
             in_expression = self.in_expression or type(op) is Comprehension
             for inner in blocks(op):
-                Reads(self.is_steady, dict(known), dict(self.same), in_expression).block(inner)
+                Reads(self.is_steady, self.again, dict(known), dict(self.same), in_expression).block(inner)
             if acts:
                 self.known.clear()
 
@@ -97,6 +129,8 @@ class Reads:
         elif op.name in RESTS if type(op) is CallBuiltin else False:
             if var is not None and is_fixed(var):
                 self.same[var] = earlier  # a loop may be known by the rest that it goes on with
+        elif var is not None and not var.name and not var.is_global and is_fixed(var):
+            self.again[var] = self.same[var] = earlier
         else:
             replace(instr, Move(Ref(earlier), span=op.span))
 

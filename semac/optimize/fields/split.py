@@ -83,7 +83,9 @@ ROUNDS = 3  # maps in fields are split after the maps around them
 
 
 def makes_maps(code: Code) -> bool:
-    return any(type(instr.op) in (MakeMap, MakeVector) or is_list(instr.op) for block in code.blocks for instr in block.instrs)
+    return any(
+        type(instr.op) in (MakeMap, MakeVector) or is_list(instr.op) for block in code.blocks for instr in block.instrs
+    )
 
 
 def stops(unit: Unit) -> bool:

@@ -79,6 +79,17 @@ def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
     return by_signature(flow, op.name, args)
 
 
+def leave_out_refused(flow: Flow, op: CallBuiltin, args: list[Type]) -> None:
+    """The arguments of a call that returned are none that its builtin refuses."""
+    plan = plan_for(op.name, len(args))
+    if plan is None:
+        return
+    for use, value, arg in zip(plan.uses, op.args, args, strict=True):
+        if type(value) is Ref and arg is not ANY and arg.tags & ~use.tags:
+            value.var.is_vouched = True
+            flow.facts.narrow(value.var, use.tags)
+
+
 def called_function(flow: Flow, function: Any, args: list[Type], op: Op | None = None) -> Type:
     """The type of a call of one known function: of the program, of a record type, a builtin."""
     if type(function) is Function:

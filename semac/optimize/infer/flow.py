@@ -19,7 +19,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
 from semac.optimize.infer import maps as map_rules  # it enters its builtins
 from semac.optimize.infer import numbers as number_rules  # so does it
-from semac.optimize.infer.builtins import builtin_result, called_function
+from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.record_types import called_member, set_attribute
@@ -278,6 +278,8 @@ class Flow:
         elif op.name == "cadr" and len(op.args) == 1 and type(op.args[0]) is Ref:
             op.filled = self.facts.has_second(op.args[0].var)
         result = builtin_result(self, op, args)
+        if result is not NEVER:
+            leave_out_refused(self, op, args)
         if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
             self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
         if op.name in INDEXED and len(op.args) > 1 and type(op.args[1]) is Ref and args[0].only(SEQUENCE | ARRAY | STR):
