@@ -104,4 +104,7 @@ def restrict_forms() -> None:
 def advice(name: str) -> str | None:
     """What to do in place of something that the box lacks."""
     family, slash, _ = name.partition("/")
-    return INSTEAD.get(name) or INSTEAD.get(family + slash if slash else name) or (PYTHON if name[:1] == "." else None)
+    if name[:1] == "." and name[1:2].isdecimal():
+        return f"a number has a digit before its point: 0{name}"
+    is_method = name[:1] == "." and name[1:2].isidentifier()
+    return INSTEAD.get(name) or INSTEAD.get(family + slash if slash else name) or (PYTHON if is_method else None)

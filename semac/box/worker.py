@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from sema_runtime.box.codec import Encoder, TooLarge, decoded, from_body, nodes_in, to_frame
 from sema_runtime.box.hardening import allow_processor_seconds
 from sema_runtime.box.limits import too_many_bytes
+from sema_runtime.conditions.tracebacks import raw_calls, sema_frames
 from sema_runtime.lib.language import output
 from sema_runtime.tasks.scheduler import use
 from sema_runtime.values.atoms import Char, Keyword, Symbol
@@ -379,10 +380,16 @@ def explained(error: BaseException, is_running: bool) -> Answer:
         give_up()
     except Exception as second:  # the error can't be described: say so, and how
         if TOO_MANY_DIGITS.match(str(second)):
-            return entry("runtime_error", UNWRITABLE, None, None, None)
+            return entry("runtime_error", UNWRITABLE, None, *place_in_program(error))
         return entry(
             "internal_error", f"{type(second).__name__} while describing {type(error).__name__}", None, None, None
         )
+
+
+def place_in_program(error: BaseException) -> tuple[int | None, int | None]:
+    """Line and column of the program's last call."""
+    frames = sema_frames(raw_calls(error))
+    return (frames[0].line or None, frames[0].col or None) if frames else (None, None)
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:

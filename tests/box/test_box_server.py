@@ -20,9 +20,9 @@ from mcp import Client, StdioServerParameters
 
 from sema_runtime.box import Pool
 from sema_runtime.box.serve import service
-from sema_runtime.box.serve.answers import answer
+from sema_runtime.box.serve.answers import Record, answer
 from sema_runtime.box.serve.output_schema import check_schema, misfit
-from sema_runtime.box.serve.service import Record, Run, Service
+from sema_runtime.box.serve.service import Run, Service
 from sema_runtime.mcp_server.transports import check_token
 from sema_runtime.values.errors import SemaError
 

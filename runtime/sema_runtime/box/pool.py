@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sema_runtime.box.calls import Quota, Reply, Results
+from sema_runtime.box.calls import Quota, Results
 from sema_runtime.box.codec import TooLarge, nodes_in, to_frame
 from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.box.limits import CEILINGS, Limits
@@ -20,7 +20,7 @@ from sema_runtime.box.policy import check, needed
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.box.snapshots import Snapshot, read, write
 from sema_runtime.box.toolbox import NAME, Granted, grants
-from sema_runtime.box.turns import Turn
+from sema_runtime.box.turns import Turn, history_full
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
@@ -168,9 +168,9 @@ class Pool:
             return self.zygote.fork(limits, data_mb)
 
 
-def size_of(programs: list[tuple[str, list[Reply]]]) -> int:
+def size_of(programs: list[tuple[str, list[str]]]) -> int:
     """The bytes that programs and the replies of their tools take."""
-    return sum(len(source) + (len(to_frame({"replies": replies})) if replies else 0) for source, replies in programs)
+    return sum(len(source) + sum(map(len, replies)) for source, replies in programs)
 
 
 class Session:
@@ -198,7 +198,7 @@ class Session:
         self.worker: Worker | None = None
         self.keeps = True  # whether another program may follow
         self.history_bytes = 0
-        self.history: list[tuple[str, list[Reply]]] = []  # programs, and the replies that tools gave them
+        self.history: list[tuple[str, list[str]]] = []  # programs, and the replies that tools gave them, as JSON
 
     def cancel(self) -> None:
         """Ends the program that runs, from another thread; its outcome is `worker_died`."""
@@ -281,7 +281,7 @@ class Session:
             return Outcome("error", reason="worker_died", message=text, hint="run it again")
         assert self.worker is not None
         turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota,
-                    keeps=self.keeps)  # fmt: skip
+                    keeps=self.keeps, room=self.limits.history_bytes - self.history_bytes)  # fmt: skip
         outcome = turn.run(self.worker, self.pool.refill)
         if outcome.ok:
             outcome = self.kept(source, turn.replies, outcome)
@@ -289,15 +289,14 @@ class Session:
             self.close()
         return outcome
 
-    def kept(self, source: str, replies: list[Reply], outcome: Outcome) -> Outcome:
+    def kept(self, source: str, replies: list[str], outcome: Outcome) -> Outcome:
         """The outcome of a program that succeeded, which the session keeps if there is room for it."""
         size = size_of([(source, replies)]) if self.keeps else 0
         if self.history_bytes + size > self.limits.history_bytes:
             self.close()
-            text = f"limit history_bytes of {self.limits.history_bytes} exceeded by what programs and tools said"
+            message, hint = history_full(self.limits)
             return replace(outcome, status="error", reason="history_exceeded", value=None, text=None, encoded=None,
-                           defined={}, message=f"{text}; nothing that the program defined was kept",
-                           hint="ask tools for less, or start another; the host can raise history_bytes")  # fmt: skip
+                           defined={}, message=message, hint=hint)  # fmt: skip
         self.history_bytes += size
         self.history.append((source, replies))
         return outcome
