@@ -73,7 +73,8 @@ FORMS = frozenset((  # special forms
     "quasiquote", "quote", "set!", "throw", "try", "unless", "when", "while",
 ))  # fmt: skip
 ABSENT_FORMS = frozenset(SPECIAL_FORMS) - FORMS  # eval, import, what reaches Python
-OWN = ("return", "fail", "dir", "apropos", "doc", "*1", "*2", "*3")  # what the box adds to the language
+ENDINGS = ("return", "fail")
+OWN = (*ENDINGS, "dir", "apropos", "doc", "*1", "*2", "*3")  # what the box adds to the language
 
 PYTHON = "Python can't be reached from the box"
 NO_CLOCK = "there is no clock in the box; times come as data/NAME"

@@ -23,7 +23,7 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import pretty
 from semac import pipeline
-from semac.box.admission import Refused, admit
+from semac.box.admission import Refused, admit, check_own
 from semac.box.checker import Unsafe, check_tree, nodes_of
 from semac.box.compiled import Compiled, CompiledPrograms
 from semac.box.discovery import Discovery
@@ -31,7 +31,7 @@ from semac.box.guards import apply_limits, product
 from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
 from semac.box.products import CHECK, bound_products
-from semac.box.profile import advice
+from semac.box.profile import ENDINGS, advice
 from semac.box.straight import runs_once
 from semac.box.tasks import Asked, Tasks
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
@@ -167,7 +167,7 @@ class Runner:
         self.is_running = False
         self.warnings: list[str] = []  # of the compiler
         self.defines: set[str] = set()  # the globals that the program defines or sets
-        for status in ("return", "fail"):
+        for status in ENDINGS:
             self.session.bind(status, completing(status))
         self.grants: dict[str, Any] = {}  # tools and inputs, by the names of their globals
         self.tools: dict[str, str] = {}
@@ -275,7 +275,15 @@ class Runner:
 
     def compile(self, source: str) -> Compiled:
         unit = self.session.compile(source, FILE, "module" if self.keeps else "program")
+        for macro in self.session.macros:
+            self.check_macro(macro)
         return Compiled(unit, unit.code, self.warnings)
+
+    def check_macro(self, name: str) -> None:
+        """Raises Refused for a macro in place of what belongs to the host."""
+        check_own(name)
+        if self.session.shared.global_name(name) in self.grants:
+            raise Refused("invalid_form", f"{name} is the host's and can't be a macro", None, "choose another name")
 
     def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
         try:

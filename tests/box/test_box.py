@@ -352,7 +352,7 @@ def test_a_program_ends_for_the_reason_in_the_reference(
 def test_every_reason_of_programs_has_an_example() -> None:
     section = DOC.partition("## Reasons")[2].partition("An example of each")[0]
     listed = {name for row in re.findall(r"^\| (`.+?) \|", section, re.M) for name in re.findall(r"`(\w+)`", row)}
-    assert listed - {example[3] for example in EXAMPLES} == {"worker_died", "internal_error", "invalid_request"}
+    assert listed - {example[3] for example in EXAMPLES} == {"cancelled", "worker_died", "internal_error", "invalid_request"}
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
 DATA_GROWS = 24  # memory that inputs take while they are read, as a multiple of their bytes
+CANCELLED = Outcome(
+    "error", reason="cancelled", message="the program was cancelled; nothing that it defined was kept"
+)
 TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
 
@@ -196,12 +199,14 @@ class Session:
         self.check_data()
         self.tools = grants(tools)
         self.worker: Worker | None = None
+        self.is_cancelled = False  # since the last program began
         self.keeps = True  # whether another program may follow
         self.history_bytes = 0
         self.history: list[tuple[str, list[str]]] = []  # programs, and the replies that tools gave them, as JSON
 
     def cancel(self) -> None:
-        """Ends the program that runs, from another thread; its outcome is `worker_died`."""
+        """Ends the program that runs, from another thread; its outcome is `cancelled`. The session goes on."""
+        self.is_cancelled = True
         worker = self.worker
         if worker is not None:
             worker.kill()
@@ -268,6 +273,9 @@ class Session:
         """
         if not isinstance(source, str):
             raise SemaError(f"box: a program is text, got {type(source).__name__}")
+        if self.is_cancelled:  # too late for the program before: its process may be gone nevertheless
+            self.close()
+            self.is_cancelled = False
         try:
             if self.worker is None:
                 self.begin()
@@ -275,6 +283,8 @@ class Session:
                 raise Died()
         except (Died, Late):
             self.close()
+            if self.is_cancelled:
+                return CANCELLED
             text = "the process for the program could not be started"
             if self.history:
                 text += ", or could not be taken to where the session is"
@@ -287,6 +297,8 @@ class Session:
             outcome = self.kept(source, turn.replies, outcome)
         elif not turn.left_nothing:
             self.close()
+        if self.is_cancelled and outcome.reason == "worker_died":
+            outcome = replace(outcome, reason=CANCELLED.reason, message=CANCELLED.message, hint=turn.broker.effects())
         return outcome
 
     def kept(self, source: str, replies: list[str], outcome: Outcome) -> Outcome:
