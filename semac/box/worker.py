@@ -34,6 +34,7 @@ from semac.box.products import CHECK, bound_products
 from semac.box.profile import ENDINGS, advice
 from semac.box.straight import runs_once
 from semac.box.tasks import Asked, Tasks
+from semac.box.text_keys import text_key_warnings
 from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
 from semac.ir.unit import Unit
 from semac.session import Session
@@ -250,6 +251,10 @@ class Runner:
         self.session.globals.update(self.grants)
         self.granted = frozenset(self.session.names)
 
+    def mentioned(self) -> list[Any]:
+        """The inputs that programs have named."""
+        return [self.value_of(name) for name in self.inputs & self.granted]
+
     def bind(self, name: str, value: Any) -> None:
         self.session.bind(name, value)
         self.grants[self.session.shared.global_name(name)] = value
@@ -452,6 +457,7 @@ def guard_compiler(runner: Runner) -> None:
         runner.warnings += warned(unit.warnings)
         admit(unit, runner.granted, runner.inputs)
         runner.is_admitted = True
+        runner.warnings += map(visible, map(cut, text_key_warnings(unit, runner.mentioned())[:MOST_WARNINGS]))
         unit.left_out |= LEFT_OUT
         unit.optimize = unit.optimize and not runs_once(unit)
 

@@ -287,4 +287,7 @@ def keywords(name: str, args: list[Any]) -> dict[str, Any]:
         pairs = [(None, None)]
     if not all(type(key) is str for key, _ in pairs):
         raise Invalid(f"arguments have names: (tool/{name} {{:key value}}) or (tool/{name} :key value)")
-    return {key.replace("-", "_"): value for key, value in pairs}
+    named = {key.replace("-", "_"): value for key, value in pairs}
+    if len(named) < len(pairs):
+        raise Invalid("an argument is given twice; - and _ are the same in its name")
+    return named

@@ -25,9 +25,7 @@ from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
 DATA_GROWS = 24  # memory that inputs take while they are read, as a multiple of their bytes
-CANCELLED = Outcome(
-    "error", reason="cancelled", message="the program was cancelled; nothing that it defined was kept"
-)
+CANCELLED = Outcome("error", reason="cancelled", message="the program was cancelled; nothing that it defined was kept")
 TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
 
