@@ -7,7 +7,6 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import Tool
-from pydantic import ValidationError
 
 from sema_runtime.box.json_schema import misfits
 
@@ -35,10 +34,11 @@ class BoxServer(MCPServer):
             raise ToolError(refusal(name, [f"there is no argument {listed(unknown)}"], known))
         try:
             return await super().call_tool(name, arguments, context)
-        except ToolError as problem:
-            if not isinstance(problem.__cause__, ValidationError):
+        except ToolError:
+            problems = misfits(arguments, tool.input_schema)
+            if not problems:
                 raise
-            raise ToolError(refusal(name, misfits(arguments, tool.input_schema), known)) from None
+            raise ToolError(refusal(name, problems, known)) from None
 
 
 def listed(names: list[str]) -> str:
@@ -47,5 +47,4 @@ def listed(names: list[str]) -> str:
 
 
 def refusal(tool: str, problems: list[str], known: dict[str, Any]) -> str:
-    said = "; ".join(problems) or "the arguments don't fit"
-    return f"invalid_request: {said} ({tool} takes {', '.join(known) or 'no arguments'})"
+    return f"invalid_request: {'; '.join(problems)} ({tool} takes {', '.join(known) or 'no arguments'})"
