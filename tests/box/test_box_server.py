@@ -234,6 +234,7 @@ def test_schemas_of_strangers_fetch_and_match_nothing() -> None:
         with pytest.raises(SemaError, match="output_schema"):
             check_schema(schema)
     assert misfit({"items": {"type": "integer"}}, [1, "x"]) == "1: 'x' is not of type 'integer'"
+    assert "too large" in str(misfit({"items": {"allOf": [{"type": "integer"}] * 900}}, [1] * 3_000))
 
 
 def test_garbage_is_survived_and_a_client_that_leaves_ends_the_server() -> None:
