@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from sema_runtime.conditions.describe import condition_of, describe
+from sema_runtime.conditions.usage import failing_builtin
 from sema_runtime.values.digits import MOST_DIGITS
 from sema_runtime.values.errors import (
     ArityError,
@@ -24,6 +25,11 @@ MOST_TEXT = 2_000  # characters of a message
 TOO_MANY_DIGITS = re.compile(r"(ValueError: )?Exceeds the limit \(\d+ digits\) for integer string conversion.*")
 UNWRITABLE = f"an integer has more than {MOST_DIGITS} digits, too many to write down"
 TOO_NESTED = "nested too deeply (limit"
+SPEAKERS = ("error", "assert")  # builtins whose errors say what the program wants
+IN_WORDS = (  # Python's own errors
+    (UnicodeError, "the text has half of a surrogate pair, which can't be written"),
+    (OverflowError, "a number is too large for this"),
+)
 ARITHMETIC = ("division by zero", "overflow", "NaN", "infinity", "square root", "logarithm")
 
 
@@ -33,11 +39,14 @@ def verdict(error: BaseException, is_running: bool) -> dict[str, Any]:
         line, column = (error.span.line, error.span.col) if error.span is not None else (None, None)
         return entry(error.reason, error.message, error.hint, line, column)
     shown = describe(error)
-    message = TOO_MANY_DIGITS.sub(UNWRITABLE, shown.message)
+    message = TOO_MANY_DIGITS.sub(UNWRITABLE, cut(shown.message))
     why = reason(error, is_running)
     condition = condition_of(error) if why == "type_error" else None
     if isinstance(condition, SemaTypeError):
         message = with_function(message, error, condition, shown.frames)
+    for kind, words in IN_WORDS:
+        if isinstance(error, kind):
+            message = ": ".join(filter(None, (failing_builtin(error), words)))
     line, column = shown.place or (None, None)
     if line is None and shown.frames:
         line, column = shown.frames[0].line or None, shown.frames[0].col or None
@@ -83,6 +92,8 @@ def reason(error: BaseException, is_running: bool) -> str:
         return "invalid_form"
     if condition.kind in ("tool-error", "validation-error"):
         return condition.kind.replace("-", "_")
+    if failing_builtin(error) in SPEAKERS:
+        return "runtime_error"
     message = condition.display()
     if message.startswith("not callable"):
         return "not_callable"

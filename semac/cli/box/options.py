@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,7 @@ def show(outcome: Outcome, file: str = "") -> None:
     from sema_runtime.support.visible import at_terminal, tell
 
     for text in outcome.prints:
-        print(at_terminal(text))
+        print(writable(at_terminal(text)))
     for warning in outcome.warnings:
         tell(f"Warning: {warning}")
     if outcome.status == "error":
@@ -115,4 +116,10 @@ def show(outcome: Outcome, file: str = "") -> None:
         if outcome.hint:
             tell(f"  hint: {outcome.hint}")
     elif outcome.text is not None:
-        print(at_terminal(f"failed: {outcome.text}" if outcome.status == "fail" else outcome.text))
+        print(writable(at_terminal(f"failed: {outcome.text}" if outcome.status == "fail" else outcome.text)))
+
+
+def writable(text: str) -> str:
+    """A text without what stdout can't write, such as half of a surrogate pair."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
