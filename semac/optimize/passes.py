@@ -33,6 +33,7 @@ from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.dispatch import MULTI, dispatch_directly
 from semac.optimize.fields.split import split_maps
+from semac.optimize.fields.threads import thread_tests
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME
 from semac.optimize.inline.walk import inline_builtins
@@ -97,6 +98,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("updates", expand_updates, (*ARGUMENTS, *ALIASES)),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
+    Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
     Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
     Pass("repeats", read_once, READ),  # parts that are read again are read once
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
