@@ -328,7 +328,7 @@ def _values_near(frame: FrameType) -> Iterator[Any]:
             seen.add(id(current.f_globals))
             yield from tuple(current.f_globals.values())
         current = current.f_back
-    from sema_runtime.support.embedded import embedded_values
+    from sema_runtime.values.macros import embedded_values
 
     yield from embedded_values()
 
