@@ -57,6 +57,7 @@ from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.repeats import read_once
 from semac.optimize.results import drop_results
+from semac.optimize.rows.rewrite import make_tuples
 from semac.optimize.steps.pulled import pull_tasks
 from semac.optimize.steps.tasks import SPAWN, step_tasks
 from semac.optimize.tails import clear_trampolines
@@ -101,6 +102,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
     Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
     Pass("repeats", read_once, READ),  # parts that are read again are read once
+    Pass("rows", make_tuples, ("list", "map/entries")),  # lists that are only taken apart are tuples
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`

@@ -1,0 +1,1 @@
+"""Lists of known length that are only taken apart are tuples."""
