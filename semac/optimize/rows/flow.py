@@ -152,9 +152,7 @@ class Flows:
 
     def builtin(self, instr: Let, op: CallBuiltin, result: Place) -> None:
         name, args = op.name, op.args
-        if op.as_value:
-            self.unknown(op, result)
-        elif name == "list" and args:
+        if name == "list" and args:
             self.row(instr, args, result)
         elif name in FIRSTS and len(args) == 1:
             self.read(args[0], FIRSTS[name], result)

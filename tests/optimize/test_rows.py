@@ -1,0 +1,94 @@
+"""Lists that are only taken apart are tuples, and programs answer as before."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+TUPLES = [
+    "(define (pairs n) (map (fn (i) (list i (* i i))) (range n))) "
+    "(foldl (fn (s p) (+ s (first p) (cadr p))) 0 (filter (fn (p) (odd? (first p))) (pairs 6)))",
+    "(define (best m) (foldl (fn (b e) (if (or (nil? b) (> (cadr e) (cadr b))) e b)) nil (map/entries m))) "
+    "(list (first (best {:a 3 :b 5})) (first (best {1 2})))",
+    '(define counts (foldl (fn (m w) (assoc m w (+ 1 (get m w 0)))) {} (string/split "a b a c a b" " "))) '
+    "(map first (take 2 (sort-by (fn (e) (- 0 (nth e 1))) (map/entries counts))))",
+    "(define (split xs) (let loop ((xs xs) (a '()) (b '())) (if (null? xs) (list a b) "
+    "(loop (cdr xs) (cons (car xs) b) a)))) (define (f xs) (let (([a b] (split xs))) (+ (length a) (length b)))) "
+    "(list (f '(1 2 3)) (length (nth (split '(1)) 1)))",
+    "(define (tree n) (if (= n 0) nil (list (tree (- n 1)) n (tree (- n 1))))) "
+    "(define (sum t) (if (nil? t) 0 (+ (sum (nth t 0)) (nth t 1) (sum (nth t 2))))) (sum (tree 4))",
+    "(define (f xs) (foldl (fn (s x) (+ s (foldl + 0 x))) 0 (map (fn (x) (list x 1 2)) xs))) (f '(1 2))",
+    "(define (queue n) (let loop ((q (list (list 0 n))) (out '())) (if (null? q) (reverse out) "
+    "(let (([d k] (first q))) (if (= k 0) (loop (rest q) (cons d out)) (loop (append (rest q) (list (list (+ d 1) (- k 1)))) (cons d out))))))) "
+    "(queue 3)",
+    "(define (f rows) (map cadr rows)) (f (map (fn (x) (list x (* 2 x))) (range 3)))",
+]
+SEEN = [  # somebody would notice, or variables hold the parts
+    "(define (step s x) (list (+ x (first s)) (cons x (cadr s)))) "
+    "(let ((s (foldl step (list 0 '()) (range 4)))) (list (first s) (reverse (cadr s))))",
+    "(define (f n) (let ((row (list n (list n 2)))) (let (([a inner] row)) (+ a (length inner) (cadr inner))))) (f 3)",
+    "(define (f n) (map (fn (i) (list i i)) (range n))) (println (f 2))",
+    "(define (f n) (let ((p (list n 1))) (list (list? p) (vector? p) (first p)))) (f 1)",
+    "(define (f n) (= (list n 1) '(1 1))) (f 1)",
+    "(define (f n) (let ((p (list n 1))) (cdr p))) (f 1)",
+    "(define (f n) (get {(list 1 2) :there} (list n 2))) (f 1)",
+    "(define (f n) (let ((m (assoc {} (list n 2) :there))) (list (get m '(1 2)) (keys m)))) (f 1)",
+    "(define (f n) (try (throw (list n 2)) (catch e (:value e)))) (f 1)",
+    "(define (f n) (let ((g (fn (x) (list x 2)))) (map g (range n)))) (f 2)",
+    "(define (f n) (match (list n 2) ([a b] (+ a b)) (_ 0))) (f 1)",
+    "(define (f n) (str (list n 2))) (f 1)",
+    "(define (f c) (let ((p (if c (list 1 2) (list 1 2 3)))) (try (nth p 2) (catch e (:message e))))) "
+    "(list (f #t) (f #f))",
+    "(define (f n) (try (+ 1 (list n 2)) (catch e (:message e)))) (f 1)",
+    "(define (f n) (try (string-length (list n 2)) (catch e (:message e)))) (f 1)",
+    "(define (f n) (apply + (list n 2))) (f 1)",
+    "(define (f n) (sort (list (list n 2) (list 0 5)))) (f 1)",
+    "(define (f n) (let ((p (list n 2))) (set! p (cons 0 p)) p)) (f 1)",
+    "(define (f n) (flatten (list (list n 2) (list 3 4)))) (f 1)",
+    "(define rows (map (fn (x) (list x 1)) (range 2))) (define (show xs) xs) (println (map show rows))",
+    "(define (f n) (let (([a & others] (list n 2 3))) others)) (f 1)",
+    "(define (f g n) (g (list n 2))) (list (f first 1) (f (fn (x) x) 2))",
+    "(define (f n) (let ((e (first (map/entries {n 2})))) (list e (first e)))) (f 1)",
+    "(define-record-type r (mk x) r? (x rx)) (define (f n) (rx (mk (list n 2)))) (f 1)",
+    "(define (f n) (let ((c (channel/new 1))) (channel/send c (list n 2)) (channel/recv c))) (f 1)",
+    "(define (f n) (append (list n 2) (list 3))) (f 1)",
+    "(define (f n) (flat-map (fn (i) (list i i)) (range n))) (f 2)",
+    "(define (f n) (let ((h (hash-map :p (list n 2)))) (:p h))) (f 1)",
+    "(define (f n) (map (fn (x y) (list x y)) (range n) (range n))) (f 2)",
+]
+
+
+def run(source: str, **options: Any) -> str:
+    unit = compile_source(source, "test.sema", result=True, **options)
+    scope: dict[str, Any] = {"__name__": "test"}
+    exec(unit.code, scope)
+    return to_text(scope[RESULT])
+
+
+@pytest.mark.parametrize("source", [*TUPLES, *SEEN])
+def test_answers_are_those_of_plain_code(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = run(source, optimize=False)
+    printed = capsys.readouterr().out
+    for mode in ("program", "module"):
+        assert run(source, mode=mode, watch=Verifier()) == plain
+        assert capsys.readouterr().out == printed
+
+
+def python(source: str) -> str:
+    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
+
+
+@pytest.mark.parametrize("source", TUPLES)
+def test_rows_are_tuples(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_tuples = python(source)
+    monkeypatch.setenv("SEMA_SKIP", "rows")
+    without = python(source)
+    assert with_tuples != without
+    assert "map_entries(" not in with_tuples
