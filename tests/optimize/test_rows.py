@@ -26,7 +26,8 @@ TUPLES = [
     "(define (sum t) (if (nil? t) 0 (+ (sum (nth t 0)) (nth t 1) (sum (nth t 2))))) (sum (tree 4))",
     "(define (f xs) (foldl (fn (s x) (+ s (foldl + 0 x))) 0 (map (fn (x) (list x 1 2)) xs))) (f '(1 2))",
     "(define (queue n) (let loop ((q (list (list 0 n))) (out '())) (if (null? q) (reverse out) "
-    "(let (([d k] (first q))) (if (= k 0) (loop (rest q) (cons d out)) (loop (append (rest q) (list (list (+ d 1) (- k 1)))) (cons d out))))))) "
+    "(let (([d k] (first q))) (if (= k 0) (loop (rest q) (cons d out)) "
+    "(loop (append (rest q) (list (list (+ d 1) (- k 1)))) (cons d out))))))) "
     "(queue 3)",
     "(define (f rows) (map cadr rows)) (f (map (fn (x) (list x (* 2 x))) (range 3)))",
 ]
