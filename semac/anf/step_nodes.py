@@ -38,6 +38,13 @@ class Give(Op):
     args: list[Expr]
 
 
+class Pull(Op):
+    """`channel/recv` of who takes the values of pulled tasks itself. args: the channel."""
+
+    exprs = ("args",)
+    args: list[Expr]
+
+
 class Facts(Op):
     """A tuple of what the runtime asks about a pulled task, in whatever form it is held. items: channels, or data."""
 

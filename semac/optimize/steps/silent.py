@@ -12,6 +12,7 @@ from sema_runtime.catalogue_index import INDEX
 from semac.anf import nodes as anf
 from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, Closure, Expr, Guarded, Op, Read, Ref
 from semac.anf.nodes import Python as PythonOp
+from semac.anf.step_nodes import Pull
 from semac.anf.walk import all_blocks, bound, code_of, exit_operands, operands
 from semac.ir.nodes import Function, Var
 from semac.optimize.steps.waits import PURE, RUNTIME, called_by, functions_of, takes_function
@@ -46,6 +47,8 @@ def silent_calls(op: Op) -> list[Function] | None:
     kind = type(op)
     if kind in NOT_SILENT or (kind is Assign and op.define == "global"):  # type: ignore[attr-defined]
         return None
+    if kind is Pull:
+        return []
     if kind is CallBuiltin:
         name: str = op.name  # type: ignore[attr-defined]
         if not is_silent_builtin(name):
