@@ -11,21 +11,18 @@ Only calls from elsewhere are such steps; functions with a loop or that call the
 
 from __future__ import annotations
 
-from semac.anf.nodes import Assign, Block, Call, CallBuiltin, CallRuntime, Closure, Expr, Let, Ref
-from semac.anf.step_nodes import Facts, Pull
+from semac.anf.nodes import Assign, Block, Call, CallBuiltin, CallRuntime, Closure, Let, Ref
+from semac.anf.step_nodes import Consume, Facts, Pull
 from semac.anf.walk import LOOPS, all_blocks, code_of, instructions
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.steps.pulled import is_known_function, kept, value_of, write_loops
-from semac.optimize.steps.rewrite import RUNTIME
 from semac.optimize.steps.silent import Silence, is_one_value, is_still_type
 from semac.optimize.steps.tasks import CLOSED, OPEN
 from semac.optimize.steps.twins import called, definitions
 from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
-from semac.types.lattice import VECTOR, atom
-
-CONSUME = RUNTIME + "consume"
+from semac.types.lattice import VECTOR, atom, function_of
 
 
 class Consumer:
@@ -44,6 +41,7 @@ class Consumer:
         self.copy.original = self.function.original or self.function
         self.copy.type = self.function.type
         self.var.function = self.copy
+        self.type = function_of(self.copy)
         self.data: list[Var] = []
 
     def define(self, unit: Unit) -> None:
@@ -127,7 +125,7 @@ def rewrite(function: Function, consumers: dict[Function, Consumer]) -> None:
                 instr.var.op = made
         elif type(op) is Call and (callee := called(op)) in consumers:
             assert callee is not None
-            op.head = Ref(consumers[callee].var, op.head.type)
+            op.head = Ref(consumers[callee].var, consumers[callee].type)
 
 
 def is_silent(consumer: Consumer, silence: Silence) -> bool:
@@ -195,9 +193,9 @@ def start(block: Block, instr: Let, consumer: Consumer) -> None:
     """Makes a step of a call."""
     op = instr.op
     before: list[Let] = []
-    copy: Expr = Ref(consumer.var, op.head.type)  # type: ignore[attr-defined]
+    copy = Ref(consumer.var, consumer.type)
     data = kept(Facts([value_of(var, before) for var in consumer.data], type=atom(VECTOR)), before)
-    made = CallRuntime(CONSUME, [op.head, copy, data, *op.args], span=op.span, type=op.type)  # type: ignore[attr-defined]
+    made = Consume(op.head, copy, data, op.args, span=op.span, type=op.type)  # type: ignore[attr-defined]
     instr.op = made
     if instr.var is not None:
         instr.var.op = made
