@@ -47,6 +47,7 @@ from semac.optimize.loops.functions import lambda_applied, temporary
 from semac.optimize.loops.higher_order import for_each
 from semac.optimize.steps.rewrite import bound_in, local_steppers, own_blocks
 from semac.optimize.steps.silent import Silence, bound_by, is_one_value, is_still_type, mark_silent
+from semac.optimize.steps.splice import splice
 from semac.optimize.steps.tasks import spawned, steppable
 from semac.optimize.steps.twins import Twins, called
 from semac.optimize.versions.copies import Copier
@@ -92,6 +93,7 @@ def pull(pullers: Pullers, block: Block, instr: Let, is_dropped: bool) -> None:
     Puller(pullers, sources, True).rewrite(function)
     function.params = list(sources.values())
     function.is_generator = True
+    splice(function, made)
     pullers.unit.functions += made
     before: list[Let] = []
     closure = kept(Closure(function, span=instr.op.span, type=original_type(instr)), before)
