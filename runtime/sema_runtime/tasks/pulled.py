@@ -14,7 +14,7 @@ the start. An error in a pulled task settles as well: the scheduler comes to the
 
 from __future__ import annotations
 
-from sema_runtime.tasks.channels import TAKEN, Channel
+from sema_runtime.tasks.channels import FAILED, TAKEN, Channel
 from sema_runtime.tasks.scheduler import Scheduler
 from sema_runtime.tasks.steppers import Stepper
 from sema_runtime.tasks.still import are_still_and_few, is_still
@@ -83,6 +83,7 @@ class Pulled:
         self.before: dict[Channel, tuple[list[Any], bool, int]] = {}  # of each channel: values, whether closed, room
         self.late: dict[Channel, Values] = {}  # of channels that had a receiver before they had a sender
         self.consumers: dict[Any, bool] = {}  # whether what a function reads besides its arguments never changes
+        self.is_quiet = False  # whether code of theirs runs now, which gives no turns
         self.is_finite = True  # whether all can be forgotten when all tasks have ended
 
     # Tasks
@@ -185,14 +186,19 @@ class Pulled:
 
     def consume(self, function: Callable[..., Any], copy: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """The value of a function, by its copy."""
+        self.is_quiet = True
         try:
             value = copy(*args)
         except Exception:
-            self.settle()
-            return function(*args)
+            value = FAILED
         except BaseException:
             self.break_off()
             raise
+        finally:
+            self.is_quiet = False
+        if value is FAILED:
+            self.settle()
+            return function(*args)
         LAST_RUN[0] = None
         self.begin_run([("consume", (function, args)), None, 0])
         self.ended()

@@ -16,11 +16,11 @@ from semac.anf.step_nodes import Consume, Facts, Pull
 from semac.anf.walk import LOOPS, all_blocks, code_of, instructions
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.steps.pulled import is_known_function, kept, value_of, write_loops
+from semac.optimize.steps.copied import copied_function, kept, value_of, write_loops
+from semac.optimize.steps.pulled import is_known_function
 from semac.optimize.steps.silent import Silence, is_one_value, is_still_type
 from semac.optimize.steps.tasks import CLOSED, OPEN
 from semac.optimize.steps.twins import called, definitions
-from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
 from semac.types.lattice import VECTOR, atom, function_of
 
@@ -34,19 +34,14 @@ class Consumer:
         self.var = Var(f"_consume_{definition.var.name}", None, is_global=True)
         self.var.defined = 1
         self.var.type = definition.var.type
-        self.copier = Copier()
-        self.copy = self.copier.function(self.function, self.var)
-        for before, after in self.copier.vars:
-            after.type = before.type
-        self.copy.original = self.function.original or self.function
-        self.copy.type = self.function.type
+        self.copy, self.functions = copied_function(self.function, self.var)
         self.var.function = self.copy
         self.type = function_of(self.copy)
         self.data: list[Var] = []
 
     def define(self, unit: Unit) -> None:
         """Puts the definition of the copy after that of the function."""
-        unit.functions += self.copier.functions
+        unit.functions += self.functions
         unit.globals[self.var.name] = self.var
         block, closure = self.definition.block, self.definition.closure
         made = Closure(self.copy, span=closure.span, type=closure.type)

@@ -19,6 +19,7 @@ from semac.optimize.steps.waits import PURE, RUNTIME, called_by, functions_of, t
 from semac.types.lattice import BOOL, CHAR, FN, KEYWORD, NIL, NUMBER, STR, SYMBOL
 from semac.types.signatures import signatures_of
 
+CALL_NATIVE = "sema_runtime.tasks.callbacks:call_native"
 ATOMS = NUMBER | STR | BOOL | NIL | CHAR | KEYWORD | SYMBOL
 CHANGING = ("lib.text.bytes", "lib.numbers.typed_arrays")  # modules of what can be changed
 NOT_SILENT = frozenset((anf.SetArrayItem, anf.Try, anf.MakeRecordType))
@@ -58,6 +59,9 @@ def silent_calls(op: Op) -> list[Function] | None:
         return called_values(op.head) if all(silent_head(op.head)) else None  # type: ignore[attr-defined]
     if kind is CallRuntime:
         path: str = op.path  # type: ignore[attr-defined]
+        if path == CALL_NATIVE and type(op.args[0]) is anf.BuiltinRef:  # type: ignore[attr-defined]
+            name, args = op.args[0].name, op.args[2:]  # type: ignore[attr-defined]
+            return callbacks(args) if is_silent_builtin(name) else None
         return [] if path == "builtins:next" or (path.startswith(RUNTIME) and not path.startswith(EXCEPT)) else None
     if kind is Guarded:
         slow: str = op.slow  # type: ignore[attr-defined]

@@ -10,8 +10,8 @@ from semac.anf.nodes import Assign, Block, Call, Closure, Jump, Let, Loop, Ref, 
 from semac.anf.walk import all_blocks, code_of
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
+from semac.optimize.steps.copied import copied_function
 from semac.optimize.steps.rewrite import Stepped, is_step, own_operations
-from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
 
 
@@ -53,18 +53,11 @@ class Twins:
     def make(self, function: Function) -> Var:
         """Defines the twin, after the function."""
         definition = self.definitions[function]
-        var = Var(f"{self.prefix}{definition.var.name}", None, is_global=True)
-        var.defined = 1
-        var.type = definition.var.type
+        twin, functions = self.copied(function)
+        var: Var = twin.var  # type: ignore[assignment]
         self.made[function] = var
-        copier = Copier()
-        twin = copier.function(function, var)
-        for before, after in copier.vars:
-            after.type = before.type
-        twin.original = function.original or function
-        twin.type = function.type
         var.function = twin
-        self.unit.functions += copier.functions
+        self.unit.functions += functions
         self.unit.globals[var.name] = var
         span = definition.closure.span
         if twin.self_tail:
@@ -78,6 +71,18 @@ class Twins:
             Let(None, Assign(var, Ref(value), "global", span=span)),
         ]
         self.rewrite(function, twin)
+        return var
+
+    def copied(self, function: Function) -> tuple[Function, list[Function]]:
+        """A copy of a function, and the functions in it."""
+        return copied_function(function, self.variable(function))
+
+    def variable(self, function: Function) -> Var:
+        """The global that a copy of a function will be the value of."""
+        definition = self.definitions[function]
+        var = Var(f"{self.prefix}{definition.var.name}", None, is_global=True)
+        var.defined = 1
+        var.type = definition.var.type
         return var
 
     def rewrite(self, function: Function, twin: Function) -> None:
