@@ -240,7 +240,7 @@ def known_callees(op: Op) -> list[Function] | None:
     """The functions of the unit that a call reaches; None where others may be called."""
     if type(op) is not anf.Call and type(op) is not Consume:
         return None
-    head: Type = op.head.type  # type: ignore[attr-defined]
+    head: Type = op.head.type
     if not head.only(FN) or not head.fns or not all(type(member) is Function for member in head.fns):
         return None
     return list(head.fns)

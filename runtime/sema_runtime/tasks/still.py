@@ -74,9 +74,9 @@ def are_still_and_few(values: Sequence[Any]) -> bool:
                 return False
         elif kind is List and item.next is not None:  # a linked list isn't made flat for this
             stack += (item.car, item.next)
-        elif kind not in CONTAINERS and not issubclass(kind, (Record, *ratio())):
-            return False
-        elif hasattr(kind, "__len__") and len(item) > FEW:
+        elif (kind not in CONTAINERS and not issubclass(kind, (Record, *ratio()))) or (
+            hasattr(kind, "__len__") and len(item) > FEW
+        ):
             return False
         else:
             stack += parts(item)

@@ -164,9 +164,7 @@ def reached(starts: set[Consumer], consumers: dict[Function, Consumer]) -> list[
     return [each for function, each in consumers.items() if function in functions]
 
 
-def calls_of(
-    form: Block, looping: set[Function], inside: set[Function]
-) -> list[tuple[Block, Let, Function]]:
+def calls_of(form: Block, looping: set[Function], inside: set[Function]) -> list[tuple[Block, Let, Function]]:
     """The calls of functions that loop, those in consumers and in generators left out."""
     found: list[tuple[Block, Let, Function]] = []
     stack = [(form, False)]

@@ -38,9 +38,9 @@ def pull_tasks(unit: Unit) -> None:
     """Gives generators of what they send to the tasks of a unit that can have them."""
     if unit.is_text or unit.is_input or is_traced():
         return
-    pullers = Pullers(unit)
-    spawns = steppable(unit, pullers)
+    spawns = steppable(unit, Twins(unit))
     if spawns:
+        pullers = Pullers(unit)
         uses = Counter(ref.var for form in unit.blocks for ref in refs(form))
         for block, instr in spawns:
             pull(pullers, block, instr, instr.var is None or not uses[instr.var])
@@ -112,6 +112,7 @@ class Pullers(Twins):
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
+        self.stepping = self.those_that_wait(inside=True)
         self.uses = Uses(self)
 
     def copied(self, function: Function) -> tuple[Function, list[Function]]:
@@ -120,7 +121,9 @@ class Pullers(Twins):
     def rewrite(self, function: Function, twin: Function) -> None:
         use = self.uses.known[function]
         assert use is not None
-        sources = {param: param for param in twin.params if "receive" in use.roles.get(param, ()) or param in use.handed}
+        sources = {
+            param: param for param in twin.params if "receive" in use.roles.get(param, ()) or param in use.handed
+        }
         closes = any("close" in what for what in use.roles.values())
         Puller(self, use, sources, self.unit.functions).rewrite(twin, closes)
         twin.is_generator = not use.is_maker
@@ -183,6 +186,7 @@ class Puller:
         replace(start.instr, made)
         channel.type = ANY
         self.sources[channel] = channel
+
     def end(self, block: Block, last: Let | None, span: Any) -> None:
         """Ends the generator where the channel is closed. Elsewhere its receiver would wait for ever."""
         op = None if last is None else last.op

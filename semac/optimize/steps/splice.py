@@ -11,7 +11,7 @@ from __future__ import annotations
 from semac.anf.nodes import Block, Closure, Expr, If, Jump, Let, Loop, Move, Ref, Result
 from semac.anf.step_nodes import YieldFrom
 from semac.anf.walk import all_blocks, blocks, code_of, instructions, refs
-from semac.ir.nodes import Const, Function, NamedLet, Var
+from semac.ir.nodes import Const, Function, NamedLet, Node, Var
 from semac.optimize.steps.silent import bound_by
 from semac.optimize.versions.copies import Copier
 from semac.types.lattice import ANY
@@ -113,7 +113,7 @@ def loop_of(called: Function, args: list[Expr], function: Function) -> Let:
     """The body of a function that jumps to its own start, as a loop of another one."""
     body = Function(called.name, function)
     body.params = called.params
-    inits = [Const(None) for _ in args]
+    inits: list[Node] = [Const(None) for _ in args]
     loop = NamedLet(Var(called.name, function), body, inits, True, True, function, span=called.span)
     for block in all_blocks(code_of(called), into_functions=False):
         if type(block.exit) is Jump and called in (block.exit.target, getattr(block.exit.target, "function", None)):

@@ -6,8 +6,8 @@ that may be part of an endless chain is none of its calls, since a chain of gene
 
 from __future__ import annotations
 
-from semac.anf.nodes import Assign, Block, Call, Closure, Jump, Let, Loop, Ref, Result
-from semac.anf.walk import all_blocks, code_of
+from semac.anf.nodes import Assign, Block, Call, Closure, Jump, Let, Loop, Op, Ref, Result
+from semac.anf.walk import all_blocks, code_of, instructions
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
 from semac.optimize.steps.copied import copied_function
@@ -28,9 +28,11 @@ class Twins:
         self.stepping = self.those_that_wait()
         self.made: dict[Function, Var] = {}
 
-    def those_that_wait(self) -> set[Function]:
-        """The functions with operations that wait in their own code, and those that call one of these there."""
-        own = {function: own_operations(function) for function in self.definitions}
+    def those_that_wait(self, inside: bool = False) -> set[Function]:
+        """The functions with operations that wait in their own code, and those that call one of these there. inside: or
+        in functions that are made there."""
+        find = all_operations if inside else own_operations
+        own = {function: find(function) for function in self.definitions}
         waiting = {function for function, ops in own.items() if any(map(is_step, ops))}
         while True:
             more = {
@@ -88,6 +90,10 @@ class Twins:
     def rewrite(self, function: Function, twin: Function) -> None:
         """Makes a generator of the copy of a function."""
         Stepped(twin, self).rewrite()
+
+
+def all_operations(function: Function) -> list[Op]:
+    return [instr.op for instr in instructions(code_of(function))]
 
 
 def called(op: Call) -> Function | None:

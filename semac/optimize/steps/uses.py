@@ -1,9 +1,9 @@
 """What tasks and functions do with channels, as far as it decides whether they can be pulled (`pulled.py`).
 
-A pulled task may start others and receive from them: either itself, or by a function of the top level that starts a task
-and returns its channel, a *maker*. Its own generator makes theirs then. Functions and makers that call themselves are
-taken for what they seem to be until all that they call is known; where that is wrong, what was found meanwhile counts no
-more.
+A pulled task may start others and receive from them: either itself, or by a *maker*, a function of the top level that
+starts a task and returns its channel. The generator of the task makes theirs then. A function that calls itself is
+taken for what it seems to be until all that it calls is known; where that is wrong, what was found meanwhile counts
+no more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Call, CallBuiltin, Expr, For, If, Jump, Let, Loop, Match, Op, Read, Ref, Result
 from semac.anf.walk import blocks, code_of, instructions, refs
 from semac.ir.nodes import Function, Var
-from semac.ir.unit import Unit
 from semac.optimize.steps.copied import copied_function, named, own_variables, write_loops
 from semac.optimize.steps.rewrite import bound_in, local_steppers, own_blocks
 from semac.optimize.steps.silent import Silence, is_one_value
@@ -180,7 +179,7 @@ class Study:
                     if not self.start(block, instr, task, here):
                         return False
                 elif type(op) is Call and (maker := called(op)) in self.uses.twins.stepping:
-                    use = self.uses.of_twin(maker)  # type: ignore[arg-type]
+                    use = self.uses.of_twin(maker)
                     if use is not None and use.is_maker and not self.start_by(block, instr, op, use):
                         return False
             if not set(here) <= set(self.found.own):
