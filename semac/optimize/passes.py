@@ -32,6 +32,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.dispatch import MULTI, dispatch_directly
+from semac.optimize.fields.parts import return_parts
 from semac.optimize.fields.split import split_maps
 from semac.optimize.fields.threads import thread_tests
 from semac.optimize.infer.flow import infer
@@ -97,6 +98,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
     Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
+    Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples
     Pass("fields", split_maps, (MakeMap, MakeVector)),  # maps that nobody sees are a variable for each field
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold

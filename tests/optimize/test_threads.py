@@ -78,6 +78,11 @@ CASES = {
         "(define (f x) (let (({:keys [a b]} {:a x :c 1}) ([c d] (list x 2))) (list a b c d))) (f 3)",
         "(3 nil 3 2)",
     ),
+    "a pattern between": (
+        "(define (f x) (let* ((r (if x [:a 1] [:b 2])) ([k n] r) (t (if (= k :a) 10 20))) (list n t)))"
+        " (list (f #t) (f #f))",
+        "((1 10) (2 20))",
+    ),
     "a default": (
         "(define (f x) (let ((r (if x {:v nil} {:w 1}))) (if (get r :v #t) (get r :w 7) (contains? r :v))))"
         " (list (f #t) (f #f))",
