@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sema_runtime.box.codec import TooLarge
 from sema_runtime.conditions.describe import condition_of, describe
 from sema_runtime.conditions.usage import failing_builtin
 from sema_runtime.values.digits import MOST_DIGITS
@@ -60,6 +61,19 @@ def entry(reason: str, message: str, hint: str | None, line: int | None, column:
     hint = visible(cut(hint)) if hint else None
     return {"status": "error", "reason": reason, "message": visible(cut(message)), "hint": hint, "line": line,
             "column": column}  # fmt: skip
+
+
+def over(reason: str, name: str, most: int, instead: str) -> dict[str, Any]:
+    """The answer to a program that passed a limit."""
+    message = f"limit {name} of {most} exceeded; nothing that the program defined was kept"
+    return entry(reason, message, f"{instead}; the host can raise {name}", None, None)
+
+
+def unfit(problem: TooLarge, most: int) -> dict[str, Any]:
+    """The answer to a program whose value can't leave the box."""
+    message = f"the value {problem.message}, too much for limit result_bytes of {most}"
+    hint = "return a part or a summary; the host can raise result_bytes"
+    return entry("result_exceeded", f"{message}; nothing that the program defined was kept", hint, None, None)
 
 
 def cut(text: str) -> str:

@@ -17,6 +17,7 @@ from sema_runtime.box.codec import Encoder, TooLarge, decoded, from_body, nodes_
 from sema_runtime.box.hardening import allow_processor_seconds
 from sema_runtime.box.limits import too_many_bytes
 from sema_runtime.conditions.tracebacks import raw_calls, sema_frames
+from sema_runtime.conditions.usage import builtins_by_function
 from sema_runtime.lib.language import output
 from sema_runtime.tasks.scheduler import use
 from sema_runtime.values.atoms import Char, Keyword, Symbol
@@ -35,7 +36,7 @@ from semac.box.profile import ENDINGS, advice
 from semac.box.straight import runs_once
 from semac.box.tasks import Asked, Tasks
 from semac.box.text_keys import text_key_warnings
-from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
+from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, over, unfit, verdict, visible
 from semac.ir.unit import Unit
 from semac.session import Session
 
@@ -137,19 +138,6 @@ class Prints(list[str]):
         if self.pipe is not None and (len(self) <= TOLD_AT_ONCE or time.monotonic() > self.told_at + TOLD_EVERY):
             self.pipe.write({"printed": self[self.told :]})
             self.told, self.told_at = len(self), time.monotonic()
-
-
-def over(reason: str, name: str, most: int, instead: str) -> Answer:
-    """The answer to a program that passed a limit."""
-    message = f"limit {name} of {most} exceeded; nothing that the program defined was kept"
-    return entry(reason, message, f"{instead}; the host can raise {name}", None, None)
-
-
-def unfit(problem: TooLarge, most: int) -> Answer:
-    """The answer to a program whose value can't leave the box."""
-    message = f"the value {problem.message}, too much for limit result_bytes of {most}"
-    hint = "return a part or a summary; the host can raise result_bytes"
-    return entry("result_exceeded", f"{message}; nothing that the program defined was kept", hint, None, None)
 
 
 class Runner:
@@ -477,6 +465,7 @@ def prepared() -> Runner:
     """The runner of this process, whose compiler checks what it makes."""
     runner = Runner(_pipe)
     guard_compiler(runner)
+    builtins_by_function()  # which each error asks for
     warnings.simplefilter("ignore", SyntaxWarning)
     for name, function in ((CATCHABLE, catchable), (CHECK, product)):
         setattr(builtins, name, function)  # there, since macros look them up, too
