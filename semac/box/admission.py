@@ -12,7 +12,7 @@ from typing import Any
 from sema_runtime.conditions.hints import nearest
 from semac.anf import nodes
 from semac.anf.walk import all_blocks, exit_operands, operands
-from semac.box.profile import ABSENT_FORMS, BUILTINS, OWN, RUNTIME, advice
+from semac.box.profile import ABSENT_FORMS, BUILTINS, ENDINGS, OWN, RUNTIME, advice
 from semac.box.suggestions import LONGEST, listed, suggestion
 from semac.ir.identifiers import PREDEFINED, is_module_attribute
 from semac.ir.nodes import Var
@@ -65,6 +65,14 @@ def check(op: nodes.Op) -> None:
         raise Refused("invalid_form", "this form isn't available in the box", op.span, advice("py/"))
 
 
+def check_own(name: str, span: Any = None) -> None:
+    """Raises Refused for a global, or a macro, that no program may define: later ones would rely on it."""
+    if name in ENDINGS:
+        raise Refused("invalid_form", f"{name} ends a program and can't be defined", span, "choose another name")
+    if is_module_attribute(name) and name in PREDEFINED:
+        raise Refused("invalid_form", f"{name} isn't available in the box", span, "choose another name")
+
+
 class Names:
     """Names that a program uses and may not, each with a place. absent: builtins that the box lacks. unknown: globals
     that nothing defines."""
@@ -84,13 +92,8 @@ class Names:
             self.note_builtin(op.name, op.span)
         if type(op) is nodes.Read:
             self.note_global(op.var, op.span)
-        if (
-            type(op) is nodes.Assign
-            and op.var.is_global
-            and is_module_attribute(op.var.name)
-            and op.var.name in PREDEFINED
-        ):
-            raise Refused("invalid_form", f"{op.var.name} isn't available in the box", op.span, "choose another name")
+        if type(op) is nodes.Assign and op.var.is_global:
+            check_own(op.var.name, op.span)
         self.note_operands(operands(op), op.span)
 
     def note_operands(self, read: Iterable[nodes.Expr], span: Any) -> None:

@@ -221,7 +221,7 @@ def is_module(module: str, name: str) -> bool:
 
 
 def check_attribute(name: str, fields: frozenset[str]) -> None:
-    if name.startswith("_") or not name.isascii() or (name not in ATTRIBUTES and name not in fields):
+    if name.startswith("__") or not name.isascii() or (name not in ATTRIBUTES and name not in fields):
         raise Unsafe(f"an attribute {name}")
 
 

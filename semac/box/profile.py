@@ -73,7 +73,8 @@ FORMS = frozenset((  # special forms
     "quasiquote", "quote", "set!", "throw", "try", "unless", "when", "while",
 ))  # fmt: skip
 ABSENT_FORMS = frozenset(SPECIAL_FORMS) - FORMS  # eval, import, what reaches Python
-OWN = ("return", "fail", "dir", "apropos", "doc", "*1", "*2", "*3")  # what the box adds to the language
+ENDINGS = ("return", "fail")
+OWN = (*ENDINGS, "dir", "apropos", "doc", "*1", "*2", "*3")  # what the box adds to the language
 
 PYTHON = "Python can't be reached from the box"
 NO_CLOCK = "there is no clock in the box; times come as data/NAME"
@@ -104,4 +105,7 @@ def restrict_forms() -> None:
 def advice(name: str) -> str | None:
     """What to do in place of something that the box lacks."""
     family, slash, _ = name.partition("/")
-    return INSTEAD.get(name) or INSTEAD.get(family + slash if slash else name) or (PYTHON if name[:1] == "." else None)
+    if name[:1] == "." and name[1:2].isdecimal():
+        return f"a number has a digit before its point: 0{name}"
+    is_method = name[:1] == "." and name[1:2].isidentifier()
+    return INSTEAD.get(name) or INSTEAD.get(family + slash if slash else name) or (PYTHON if is_method else None)

@@ -16,13 +16,15 @@ from typing import Any, NoReturn
 from sema_runtime.box.codec import Encoder, TooLarge, decoded, from_body, nodes_in, to_frame
 from sema_runtime.box.hardening import allow_processor_seconds
 from sema_runtime.box.limits import too_many_bytes
+from sema_runtime.conditions.tracebacks import raw_calls, sema_frames
+from sema_runtime.conditions.usage import builtins_by_function
 from sema_runtime.lib.language import output
 from sema_runtime.tasks.scheduler import use
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import pretty
 from semac import pipeline
-from semac.box.admission import Refused, admit
+from semac.box.admission import Refused, admit, check_own
 from semac.box.checker import Unsafe, check_tree, nodes_of
 from semac.box.compiled import Compiled, CompiledPrograms
 from semac.box.discovery import Discovery
@@ -30,10 +32,11 @@ from semac.box.guards import apply_limits, product
 from semac.box.keeping import Keeping, memory_in_use
 from semac.box.memory import ABSENT, summary
 from semac.box.products import CHECK, bound_products
-from semac.box.profile import advice
+from semac.box.profile import ENDINGS, advice
 from semac.box.straight import runs_once
 from semac.box.tasks import Asked, Tasks
-from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, verdict, visible
+from semac.box.text_keys import text_key_warnings
+from semac.box.verdicts import TOO_MANY_DIGITS, UNWRITABLE, cut, entry, over, unfit, verdict, visible
 from semac.ir.unit import Unit
 from semac.session import Session
 
@@ -137,19 +140,6 @@ class Prints(list[str]):
             self.told, self.told_at = len(self), time.monotonic()
 
 
-def over(reason: str, name: str, most: int, instead: str) -> Answer:
-    """The answer to a program that passed a limit."""
-    message = f"limit {name} of {most} exceeded; nothing that the program defined was kept"
-    return entry(reason, message, f"{instead}; the host can raise {name}", None, None)
-
-
-def unfit(problem: TooLarge, most: int) -> Answer:
-    """The answer to a program whose value can't leave the box."""
-    message = f"the value {problem.message}, too much for limit result_bytes of {most}"
-    hint = "return a part or a summary; the host can raise result_bytes"
-    return entry("result_exceeded", f"{message}; nothing that the program defined was kept", hint, None, None)
-
-
 class Runner:
     """Runs programs of one session. pipe: to the host, for calls of tools."""
 
@@ -166,7 +156,7 @@ class Runner:
         self.is_running = False
         self.warnings: list[str] = []  # of the compiler
         self.defines: set[str] = set()  # the globals that the program defines or sets
-        for status in ("return", "fail"):
+        for status in ENDINGS:
             self.session.bind(status, completing(status))
         self.grants: dict[str, Any] = {}  # tools and inputs, by the names of their globals
         self.tools: dict[str, str] = {}
@@ -249,6 +239,10 @@ class Runner:
         self.session.globals.update(self.grants)
         self.granted = frozenset(self.session.names)
 
+    def mentioned(self) -> list[Any]:
+        """The inputs that programs have named."""
+        return [self.value_of(name) for name in self.inputs & self.granted]
+
     def bind(self, name: str, value: Any) -> None:
         self.session.bind(name, value)
         self.grants[self.session.shared.global_name(name)] = value
@@ -274,7 +268,15 @@ class Runner:
 
     def compile(self, source: str) -> Compiled:
         unit = self.session.compile(source, FILE, "module" if self.keeps else "program")
+        for macro in self.session.macros:
+            self.check_macro(macro)
         return Compiled(unit, unit.code, self.warnings)
+
+    def check_macro(self, name: str) -> None:
+        """Raises Refused for a macro in place of what belongs to the host."""
+        check_own(name)
+        if self.session.shared.global_name(name) in self.grants:
+            raise Refused("invalid_form", f"{name} is the host's and can't be a macro", None, "choose another name")
 
     def completed(self, ended: Ended, limits: dict[str, int]) -> Answer:
         try:
@@ -379,10 +381,16 @@ def explained(error: BaseException, is_running: bool) -> Answer:
         give_up()
     except Exception as second:  # the error can't be described: say so, and how
         if TOO_MANY_DIGITS.match(str(second)):
-            return entry("runtime_error", UNWRITABLE, None, None, None)
+            return entry("runtime_error", UNWRITABLE, None, *place_in_program(error))
         return entry(
             "internal_error", f"{type(second).__name__} while describing {type(error).__name__}", None, None, None
         )
+
+
+def place_in_program(error: BaseException) -> tuple[int | None, int | None]:
+    """Line and column of the program's last call."""
+    frames = sema_frames(raw_calls(error))
+    return (frames[0].line or None, frames[0].col or None) if frames else (None, None)
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
@@ -437,6 +445,7 @@ def guard_compiler(runner: Runner) -> None:
         runner.warnings += warned(unit.warnings)
         admit(unit, runner.granted, runner.inputs)
         runner.is_admitted = True
+        runner.warnings += map(visible, map(cut, text_key_warnings(unit, runner.mentioned())[:MOST_WARNINGS]))
         unit.left_out |= LEFT_OUT
         unit.optimize = unit.optimize and not runs_once(unit)
 
@@ -456,6 +465,7 @@ def prepared() -> Runner:
     """The runner of this process, whose compiler checks what it makes."""
     runner = Runner(_pipe)
     guard_compiler(runner)
+    builtins_by_function()  # which each error asks for
     warnings.simplefilter("ignore", SyntaxWarning)
     for name, function in ((CATCHABLE, catchable), (CHECK, product)):
         setattr(builtins, name, function)  # there, since macros look them up, too

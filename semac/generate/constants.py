@@ -7,10 +7,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from sema_runtime.support.embedded import embed
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
-from sema_runtime.values.macros import Macro
+from sema_runtime.values.macros import Macro, embed
 from sema_runtime.values.maps import PLAIN, HashMap, Map
 from sema_runtime.values.numbers import Complex
 from semac.generate.context import Context
@@ -75,7 +74,7 @@ def embedded(c: Context, value: Any, loc: Loc) -> ast.expr:
     unit = c.module.unit
     unit.is_portable = False
     if c.module.names.shared is None:
-        return call(c.runtime("sema_runtime.support.embedded:embedded", loc), [const(embed(value), loc)], loc)
+        return call(c.runtime("sema_runtime.values.macros:embedded", loc), [const(embed(value), loc)], loc)
     unit.values.append(value)
     return ast.Subscript(name(VALUES, loc), const(len(unit.values) - 1, loc), ast.Load(), **loc)
 

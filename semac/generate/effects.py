@@ -23,9 +23,10 @@ from semac.anf.nodes import (
     Op,
     Python,
     Read,
+    Ref,
 )
 from semac.anf.step_nodes import Facts
-from semac.anf.walk import blocks
+from semac.anf.walk import blocks, operands
 from semac.generate.python_ops import EFFECT as EFFECT
 from semac.generate.python_ops import PURE as PURE
 from semac.generate.python_ops import PYTHON_OPS
@@ -57,7 +58,22 @@ OR_NIL = {"int": INT, "float": FLOAT, "str": STR, "tuple": VECTOR, "List": LIST,
 
 
 def own_rank(op: Op) -> int:
-    """How an operation, apart from its operands, takes part in the order of effects."""
+    """How an operation, apart from its operands, takes part in the order of effects.
+
+    One that can't fail because another one, before it, has not, may not go before that.
+    """
+    rank = plain_rank(op)
+    return READ if rank == PURE and any(map(is_vouched, operands(op))) else rank
+
+
+def is_vouched(value: Expr) -> bool:
+    """Whether a value is known better here than where it is bound."""
+    if type(value) is not Ref or not value.var.is_vouched:
+        return False
+    return value.var.type is None or bool(value.var.type.tags & ~value.type.tags)
+
+
+def plain_rank(op: Op) -> int:
     kind = type(op)
     if kind in (Closure, Facts, Fits, Move, MakeVector, MakeMap):
         return PURE

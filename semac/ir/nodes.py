@@ -15,7 +15,7 @@ class Var:
 
     __slots__ = (
         "assigned", "captured", "defined", "early", "escapes", "function", "hint", "home", "inner_define", "is_global",
-        "is_private", "late", "loop", "name", "op", "owner", "py", "readers", "span", "type", "uses",
+        "is_private", "is_vouched", "late", "loop", "name", "op", "owner", "py", "readers", "span", "type", "uses",
     )  # fmt: skip
 
     def __init__(self, name: str, owner: Function | None, is_global: bool = False) -> None:
@@ -23,6 +23,7 @@ class Var:
         self.owner = owner
         self.is_global = is_global
         self.is_private = False  # a global that stands for another one while a module is imported
+        self.is_vouched = False  # more is known of its value behind calls that would have refused others
         self.late = False  # a global that may be read before it is defined
         self.early = False  # a local that may be read before it is defined
         self.readers: Any = None  # while types are inferred: the units that have read the type

@@ -32,7 +32,9 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.dispatch import MULTI, dispatch_directly
+from semac.optimize.fields.parts import return_parts
 from semac.optimize.fields.split import split_maps
+from semac.optimize.fields.threads import thread_tests
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME
 from semac.optimize.inline.walk import inline_builtins
@@ -54,6 +56,7 @@ from semac.optimize.own.stored_keys import ask_keys_once
 from semac.optimize.own.variables import own_variables
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
+from semac.optimize.repeats import read_once
 from semac.optimize.results import drop_results
 from semac.optimize.steps.consumed import consume_at_once
 from semac.optimize.steps.pulled import pull_tasks
@@ -64,6 +67,7 @@ from semac.optimize.texts.uses import CASES, CODES, JOINS, REFS
 from semac.optimize.versions.versions import make_versions
 
 TEXTUAL: tuple[type | str, ...] = (For, Comprehension, If, Match, Move, Python, *CASES, *CODES, *JOINS, *REFS)
+READ: tuple[type | str, ...] = (CallRuntime, "car", "first", "cadr", "caddr", "get", "contains?")
 MAKES_LISTS = (Comprehension, Closure, Python, Match, Destructure)
 SMALL = 64  # operations of a unit of which it pays to ask what they are
 
@@ -96,12 +100,15 @@ PASSES: tuple[Pass, ...] = (
     Pass("updates", expand_updates, (*ARGUMENTS, *ALIASES)),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
-    Pass("fields", split_maps, (MakeMap, MakeVector)),  # maps that nobody sees are a variable for each field
+    Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
+    Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples
+    Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
+    Pass("repeats", read_once, READ),  # parts that are read again are read once
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`
     Pass("walks", walk_lists, (Loop, Closure)),  # loops that walk down a list become loops over its items
-    Pass("cursors", index_lists, [Loop], needs="infer"),  # loops that go down flat lists hold an index
+    Pass("cursors", index_lists, (Loop, For), needs="infer"),  # loops that go down flat lists hold an index
     Pass("rests", slice_rests, RESTS, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields, (Try, Throw)),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, (LEVEL, UPDATED), needs="infer"),  # checks of updates that types have made

@@ -33,6 +33,7 @@ THIRD_PARTY = {
     "semac/packaging/hatch_plugin.py": {"hatchling"},
     "semac/cli/box_server.py": {"click"},
     "runtime/sema_runtime/box/serve/http.py": {"mcp", "starlette"},
+    "runtime/sema_runtime/box/serve/box_server.py": {"mcp"},
     "runtime/sema_runtime/box/serve/mcp_server.py": {"anyio", "mcp"},
     "runtime/sema_runtime/box/serve/output_schema.py": {"jsonschema"},
     "semac/cli/box_agents/suite.py": {"click"},

@@ -11,7 +11,7 @@ from python_llm_support import playing, used
 from sema_runtime import ai
 from sema_runtime.ai import sync
 from sema_runtime.box import Limits, Pool
-from sema_runtime.box.agent.protocol import NoProgram, program_of
+from sema_runtime.box.agent.protocol import NoProgram, fenced, program_of
 from sema_runtime.llm.messages import Reply
 from sema_runtime.values.errors import SemaError
 
@@ -152,6 +152,27 @@ def test_an_answer_that_was_cut_off(protocol: str) -> None:
     with pytest.raises(NoProgram, match="cut off") as caught:
         program_of(Reply("```sema\n(f)\n```", "m", stop_reason="max_tokens"), protocol)
     assert caught.value.reason == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("answer", "program"),
+    [("x\n  ```lisp title\n(a)\n  ``` \ny", "(a)"), ("```python\nx\n```\n```\n(b)\n```", "(b)"),
+     ("```sema\r\n(a)\r\n```\r\n", "(a)"), ("<think>```sema\n(no)\n```</think>(yes)", "(yes)"),
+     ("```sema\n(say \u201ca\u201d)\n```", '(say "a")')],
+)  # fmt: skip
+def test_programs_of_answers(answer: str, program: str) -> None:
+    assert program_of(Reply(answer, "m"), "fenced") == program
+
+
+@pytest.mark.parametrize("part", ["```a\n", "<think>", "<think>\n```x ", "```sema\nx", "\t\t\t`\n"])
+def test_no_answer_takes_the_host_long_to_read(part: str) -> None:
+    with pytest.raises(NoProgram):  # hours, where the time grew with the square of the length
+        program_of(Reply(part * 200_000, "m"), "fenced")
+
+
+def test_output_does_not_leave_its_marker() -> None:
+    shown = fenced("a</output>b</OUTPUT>c< / output>d\x1b[2J\u202e<output>", 1_000, "")
+    assert shown == "<output>\na<\\/output>b<\\/OUTPUT>c<\\ / output>d\\x1b[2J\\u202e<output>\n</output>"
 
 
 def test_streams_and_events(pool: Pool) -> None:

@@ -253,6 +253,37 @@ def test_the_host_survives_the_death_of_its_processes() -> None:
         assert own.run("(+ 1 1)").value == 2
 
 
+def test_a_session_survives_that_its_program_is_cancelled(pool: Pool) -> None:
+    with Session(pool, tools={"stop": lambda: session.cancel()}) as session:
+        assert session.run("(define x 1)").ok
+        outcome = session.run("(tool/stop) (let loop () (loop))")
+        assert outcome.reason == "cancelled" and "nothing that it defined was kept" in (outcome.message or "")
+        assert session.run("x").value == 1
+        session.cancel()  # nothing runs
+        assert session.run("x").value == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(define return 5)", "(set! fail 5)", "(define (fail x) x)", "(define-values (return x) (values 1 2))",
+     "(defmacro return (x) x)", "(define-syntax fail (syntax-rules () ((_ a) a)))", "(defmacro tool/stop () 5)",
+     "(defmacro data/rows () 5)", "(define-record-type p (return a) p? (a pa))"],
+)  # fmt: skip
+def test_no_program_takes_the_place_of_what_later_ones_rely_on(pool: Pool, source: str) -> None:
+    with Session(pool, data={"rows": [1]}, tools={"stop": lambda: 7}) as session:
+        outcome = session.run(source)
+        assert outcome.reason == "invalid_form" and "another name" in (outcome.hint or "")
+        assert session.run("(return (list (tool/stop) data/rows))").status == "return"
+    assert pool.run("(let ((return 5)) return)").value == 5
+
+
+def test_texts_as_keys_of_inputs_are_warned_of(pool: Pool) -> None:
+    data = {"rows": [{"total": 1}]}
+    warned = pool.run('\n(map (fn (row) (get row "total")) data/rows)', data)
+    assert warned.value == [None] and warned.warnings[0].startswith('line 2: the key "total" is a text')
+    assert pool.run('(list (get (first data/rows) :total) (get {"x" 2} "x"))', data).warnings == []
+
+
 def test_threads_and_loops_share_a_pool(pool: Pool) -> None:
     with ThreadPoolExecutor(4) as threads:
         outcomes = list(threads.map(lambda n: pool.run(f"(* {n} {n})").value, range(12)))
@@ -352,7 +383,12 @@ def test_a_program_ends_for_the_reason_in_the_reference(
 def test_every_reason_of_programs_has_an_example() -> None:
     section = DOC.partition("## Reasons")[2].partition("An example of each")[0]
     listed = {name for row in re.findall(r"^\| (`.+?) \|", section, re.M) for name in re.findall(r"`(\w+)`", row)}
-    assert listed - {example[3] for example in EXAMPLES} == {"worker_died", "internal_error", "invalid_request"}
+    assert listed - {example[3] for example in EXAMPLES} == {
+        "cancelled",
+        "worker_died",
+        "internal_error",
+        "invalid_request",
+    }
 
 
 @pytest.mark.parametrize(

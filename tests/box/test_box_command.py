@@ -96,6 +96,12 @@ def test_tools_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "p.sema").write_text('(tool/double {:n "x"})')
     ran = box("run", str(tmp_path / "p.sema"), "--tools", str(tmp_path / "tools.sema"))
     assert "validation_error" in ran.stderr and "tool/double(n float)" in ran.stderr
+    (tmp_path / "tools.sema").write_text(
+        '(deftool half "Halves." {:n {:type :number}} (lambda (n) (/ n 2)))\n(define tools [half]) (define half 1)'
+    )
+    (tmp_path / "p.sema").write_text("(list (tool/half {:n 4}) data/half)")
+    ran = box("run", str(tmp_path / "p.sema"), "--tools", str(tmp_path / "tools.sema"), "--data", 'half="\\ud800"')
+    assert (ran.returncode, ran.stdout) == (0, '(2 "\\ud800")\n')
 
 
 def test_turns_build_on_each_other() -> None:

@@ -20,13 +20,20 @@ from mcp import Client, StdioServerParameters
 
 from sema_runtime.box import Pool
 from sema_runtime.box.serve import service
-from sema_runtime.box.serve.answers import answer
+from sema_runtime.box.serve.answers import Record, answer
 from sema_runtime.box.serve.output_schema import check_schema, misfit
-from sema_runtime.box.serve.service import Record, Run, Service
+from sema_runtime.box.serve.service import Run, Service
 from sema_runtime.mcp_server.transports import check_token
 from sema_runtime.values.errors import SemaError
 
 COMMAND = ["-m", "semac.cli.entry", "mcp", "--box"]
+WRONG_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"program": "1", "contxt": {"a": 1}}, "there is no argument contxt"),
+    ({"prog": "1"}, "there is no argument prog"),
+    ({}, "program: missing"),
+    ({"program": 5}, "program: expected string, got int 5"),
+    ({"program": "1", "profile": "fat"}, 'profile: expected "slim" or "structured" or "debug", got "fat"'),
+]
 TOKEN = "0123456789abcdef0123456789abcdef-x"
 
 
@@ -57,6 +64,11 @@ async def tour(client: Client) -> None:
     assert odd.content
     long = await call("lisp_eval", program="(pow 10 5000)", profile="structured")
     assert long.structured_content["left_out"] == ["value"] and len(long.structured_content["text"]) == 5001
+
+    for arguments, words in WRONG_ARGUMENTS:
+        refused = await call("lisp_eval", **arguments)
+        assert refused.is_error and words in text_of(refused) and "(lisp_eval takes program, " in text_of(refused)
+    assert "there is no tool lisp_run" in text_of(await call("lisp_run"))
 
     session = json.loads(text_of(await call("lisp_session_start", context={"k": 20})))["session"]
     assert not (await call("lisp_session_eval", session=session, program="(define x (+ data/k 1))")).is_error
@@ -183,6 +195,18 @@ def test_sessions_end_and_are_counted(pool: Pool, monkeypatch: pytest.MonkeyPatc
     assert served.listed() == []
 
 
+def test_programs_of_the_past_take_a_bounded_amount(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "KEPT_BYTES", 500_000)
+    served = Service(pool)
+    records = [served.evaluate(f'(string/repeat "x" {200_000 + n})', None, Run()) for n in range(3)]
+    assert [entry["id"] for entry in served.recent()] == [records[-1].id]
+    assert len(served.get(records[-1].id)["text"]) == 200_004
+    large = served.evaluate("(range 100000)", None, Run())
+    assert {"value", "text"} <= set(served.get(large.id)["left_out"])
+    with pytest.raises(SemaError, match="no such record"):
+        served.get(records[0].id)
+
+
 def test_too_many_at_once_are_told(pool: Pool) -> None:
     served = Service(pool)
     for _ in range(service.MOST_RUNNING):
@@ -210,6 +234,7 @@ def test_schemas_of_strangers_fetch_and_match_nothing() -> None:
         with pytest.raises(SemaError, match="output_schema"):
             check_schema(schema)
     assert misfit({"items": {"type": "integer"}}, [1, "x"]) == "1: 'x' is not of type 'integer'"
+    assert "too large" in str(misfit({"items": {"allOf": [{"type": "integer"}] * 900}}, [1] * 3_000))
 
 
 def test_garbage_is_survived_and_a_client_that_leaves_ends_the_server() -> None:

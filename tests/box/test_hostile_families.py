@@ -13,7 +13,7 @@ from sema_runtime.box import Limits, Outcome, Pool
 LIMITS = Limits(wall_ms=600, memory_mb=96)
 SECONDS = 3.0  # from handing a program over to its outcome, on a machine that is busy
 LEAKS = re.compile(
-    r"<(class|module|function|frame|built-in|bound|code)|0x[0-9a-f]{8}|/site-packages|sema_runtime|Traceback"
+    r"\w+Error: |<(class|module|function|frame|built-in|bound|code)|0x[0-9a-f]{8}|/site-packages|sema_runtime|Traceback"
 )
 DUNDERS = ["__class__", "__globals__", "__init__", "__dict__", "__builtins__", "f_back", "gi_frame", "mro"]
 BUILTINS_OF_KEYS = [
@@ -64,6 +64,18 @@ FAMILIES: dict[str, list[str]] = {
         "(map pow (list 2 2) (list 100000000000 5))", "(let ((p pow)) (p 2 100000000000))", "(exact 1e308)",
         "(foldl bit/shift-left 1 (list 900000 900000))", "(let loop ((x 1/3)) (loop (* x x)))", "(pow 10 300000)",
         "(json/encode (pow 10 300000))", "(defmacro m () (list pow 2 100000000000)) (m)", "(math/format-fixed 1e308 100000000)",
+    ],
+    "messages": [
+        '(error (string/repeat "x" 50000000))', '(assert #f (string/repeat "x" 50000000))',
+        '(error (string/repeat "Exceeds the limit (" 2000000))', '(error "not callable")', '(error "maximum depth")',
+        "(raise (list (pow 2 900000)))", '(string/repeat "" 99999999999999999999)', '(string->utf8 data/text)',
+        '(throw data/text)', '(doc data/text)', "(. 1)", ".5", "...",
+    ],
+    "tasks": [
+        "(map (fn (i) (async (throw 1))) (range 200000))", "(async/map (fn (i) (throw i)) (range 200000))",
+        "(async/pool-map (fn (x) (throw x)) (range 200000) 100000)", "(define (f) (async (f))) (f)",
+        "(define (f) (await (async (f)))) (f)", "(let l () (async (channel/recv (channel/new 1))) (l))",
+        "(define p (async (await p))) (await p)", "(async/race (map (fn (i) (async (let l () (l)))) (range 10)))",
     ],
     "hashes": [
         f"({use} (map (fn (i) (* i 2305843009213693951)) (range 200000)))" for use in ("frequencies", "list/unique", "list/mode")
@@ -120,7 +132,9 @@ FAMILIES: dict[str, list[str]] = {
 def test_a_family_gets_nowhere(pool: Pool, family: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with ThreadPoolExecutor(2) as threads:
-        outcomes = list(threads.map(lambda source: pool.run(source, limits=LIMITS), FAMILIES[family]))
+        outcomes = list(
+            threads.map(lambda source: pool.run(source, {"text": "a\ud800b"}, limits=LIMITS), FAMILIES[family])
+        )
     for source, outcome in zip(FAMILIES[family], outcomes, strict=True):
         assert problem(outcome) is None, (source[:200], problem(outcome), outcome)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes

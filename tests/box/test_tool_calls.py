@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,7 +10,9 @@ from typing import Any, Literal, TypedDict
 
 import pytest
 
-from sema_runtime.box import Pool, Quota, Session, ToolGrant
+from sema_runtime.box import Pool, Quota, Session, ToolGrant, calls
+from sema_runtime.llm.jsonable import to_sema
+from sema_runtime.llm.tools.tool import Tool
 from sema_runtime.values.errors import SemaError
 
 
@@ -213,3 +216,91 @@ def test_what_no_program_can_call_is_refused(pool: Pool, tools: Any, words: str)
 def test_a_program_is_text(pool: Pool, source: Any) -> None:
     with pytest.raises(SemaError, match="a program is text, got"):
         pool.run(source)
+
+
+# What programs make the host hold
+
+EMPTY = "(map (fn (i) []) (range {count}))"  # which takes far more memory than its text
+
+
+def memory_held(value: Any) -> int:
+    """The bytes that Python allocated for what a value refers to, roughly."""
+    kinds = (list, dict, tuple)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, kinds) else ()
+    return sys.getsizeof(value) + sum(map(memory_held, inner))
+
+
+def test_long_arguments_are_not_kept_with_the_outcome(pool: Pool) -> None:
+    source = f"(define many {EMPTY.format(count=20_000)}) (map (fn (i) (tool/look {{:a many :n i}})) (range 60))"
+    outcome = pool.run(f"{source} (tool/look {{:a (pow 10 15000) :b (bytevector 1)}})", tools={"look": Counted()})
+    assert outcome.value == 61
+    assert [call["args"] for call in outcome.tool_calls[:2]] == [{"a": "<too long to keep>", "n": n} for n in (0, 1)]
+    assert outcome.tool_calls[-1]["args"] == {"a": "<too long to keep>", "b": b"\x01"}
+    short = f"(define many {EMPTY.format(count=2_000)}) (map (fn (i) (tool/look {{:a many}})) (range 256))"
+    outcome = pool.run(short, tools={"look": Counted()}, limits=replace(pool.limits, tool_calls_each=256))
+    assert outcome.ok and memory_held(outcome.tool_calls) < 40_000_000
+    assert outcome.tool_calls[0]["args"] == {"a": [[]] * 2_000} != outcome.tool_calls[-1]["args"]
+
+
+def test_a_program_ends_when_tools_have_said_more_than_its_session_keeps(pool: Pool) -> None:
+    look = Counted()
+    tools = {"big": lambda: "x" * 10_000, "look": look}
+    limits = replace(pool.limits, history_bytes=25_000)
+    source = "(map (fn (i) (tool/big) (tool/look)) (range 9))"
+    with Session(pool, tools=tools, limits=limits) as session:
+        assert session.run("(define before (tool/big))").ok
+        outcome = session.run(source)
+        assert outcome.reason == "history_exceeded" and "history_bytes of 25000" in (outcome.message or "")
+        assert len(look.calls) == 1
+        assert session.run("(count before)").value == 10_000
+    assert pool.run(source, tools=tools, limits=limits).ok  # nothing is kept
+
+
+def test_tools_are_asked_for_no_more_than_a_program_has_memory_for(pool: Pool) -> None:
+    pages: list[int] = []
+
+    def page(number: int) -> str:
+        pages.append(number)
+        return "x" * 900_000
+
+    source = "(count (async/all (map (fn (n) (async (tool/page {:number n}))) (range 100))))"
+    outcome = pool.run(source, tools=[page], limits=replace(pool.limits, memory_mb=64))
+    assert outcome.reason == "memory_exceeded" and len(pages) < 40
+    assert pool.run("(+ 1 2)").value == 3
+
+
+def test_results_are_kept_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "KEPT_BYTES", 100)
+    results = calls.Results()
+    for number in range(5):
+        results.keep(str(number), calls.Reply("x" * 40))
+    assert list(results.by_call) == ["3", "4"] and results.bytes == 80
+    results.keep("4", calls.Reply("y"))
+    assert results.bytes == 41
+
+
+def test_an_exception_that_would_end_the_host_in_words_ends_its_call(pool: Pool) -> None:
+    class Leaving(Exception):
+        def __str__(self) -> str:
+            raise SystemExit(3)
+
+    def fail() -> None:
+        raise Leaving()
+
+    assert pool.run("(try (tool/burst) (catch e (:message e)))", tools={"burst": fail}).value.startswith(
+        "tool/burst: Leav"
+    )
+
+
+def test_names_of_arguments_may_have_either_sign(pool: Pool) -> None:
+    parameters = to_sema({"city-name": {"type": "string"}, "unit_name": {"type": "string", "optional": True}})
+    weather = Tool("weather", "", parameters, lambda city_name, unit_name=None: [city_name, unit_name])
+
+    def says(source: str) -> Any:
+        outcome = pool.run(source, tools=[weather])
+        return outcome.value or outcome.message
+
+    assert says('(tool/weather {:city-name "B"})') == ["B", None]
+    assert says('(tool/weather :city_name "B" :unit-name "C")') == ["B", "C"]
+    assert "did you mean city-name?" in says('(tool/weather {:city-nme "B"})')
+    assert "given twice" in says('(tool/weather {:city-name "B" :city_name "B"})')

@@ -168,6 +168,8 @@ def test_messages_know_the_functions_of_all_inputs() -> None:
         ("(first?)", "first? expects 1 argument, got 0"),
         ("(second?)", "second? expects 1 argument, got 0"),
         ("(is-inner 1)", "is-inner expects 2 arguments, got 1"),
+        ("(defmacro m () reduce) ((m) '(1))", "reduce expects 2 arguments, got 1"),
+        ("(defmacro n () (fn (x) x)) (define (f) ((n))) (f)", "<lambda> expects 1 argument, got 0"),
     ):
         with pytest.raises(TypeError) as caught:
             session.run(text)

@@ -9,21 +9,41 @@ from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Any
+from hashlib import sha256
+from typing import Any, NamedTuple
 
-from sema_runtime.box.codec import TooLarge, for_python, nodes_in
+from sema_runtime.box.codec import LONG_BITS, TooLarge, for_python, nodes_in
 from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.box.json_schema import misfits
 from sema_runtime.box.limits import Limits, too_many_bytes
-from sema_runtime.box.toolbox import Grant, Invalid, bounded
+from sema_runtime.box.toolbox import LONGEST, MOST_NAMES, MOST_TEXT, Grant, Invalid, bounded
 from sema_runtime.values.errors import SemaError
 
-KEPT_RESULTS = 256  # of a session's read tools; the oldest go first
-Reply = dict[str, Any]
+KEPT_RESULTS, KEPT_BYTES = 256, 16_000_000  # of a session's read tools; the oldest go first
 Record = dict[str, Any]  # of a call, in Outcome.tool_calls
 Asked = tuple[Grant, list[Any]]
 MOST_AT_ONCE = 8  # tools
 MOST_WORDS = 500  # characters of what an exception of a tool says
+NOTED_BYTES, ALL_NOTED_BYTES = 16_384, 2_000_000  # of the arguments that a record has, and those of a program
+TOO_LONG = "<too long to keep>"
+PART_OF_MEMORY = 4  # a program needs more memory than that for replies of so many bytes
+
+
+class Reply(NamedTuple):
+    """What a call gets. text: JSON of {"result"}, {"error", "kind"?}, or {"ended"} where a limit ends the program, as
+    it crosses and is kept: objects take many times the memory. error: what went wrong."""
+
+    text: str
+    error: str | None = None
+
+
+def failed(message: str, **more: str) -> Reply:
+    return Reply(json.dumps({"error": message[:MOST_TEXT], **more}), message[:MOST_TEXT])
+
+
+def ended(reason: str, message: str, hint: str) -> Reply:
+    message = f"{message} exceeded; nothing that the program defined was kept"
+    return Reply(json.dumps({"ended": {"status": "error", "reason": reason, "message": message, "hint": hint}}))
 
 
 class Refused(Exception):
@@ -58,19 +78,21 @@ class Results:
 
     def __init__(self) -> None:
         self.by_call: dict[str, Reply] = {}
+        self.bytes = 0
 
     def get(self, key: str) -> Reply | None:
         return self.by_call.get(key)
 
     def keep(self, key: str, reply: Reply) -> None:
-        while len(self.by_call) >= KEPT_RESULTS:
-            del self.by_call[next(iter(self.by_call))]
+        self.bytes += len(reply.text) - len(self.by_call.pop(key, Reply("")).text)
         self.by_call[key] = reply
+        while len(self.by_call) > KEPT_RESULTS or self.bytes > KEPT_BYTES:
+            self.bytes -= len(self.by_call.pop(next(iter(self.by_call))).text)
 
 
 class Calls:
     """The calls of one program. made: each with name, args, error, duration_ms, effect, and whether its result was kept
-    from an earlier call."""
+    from an earlier call. Long arguments are left out of it."""
 
     def __init__(self, tools: Mapping[str, Grant], limits: Limits, results: Results, quota: Quota | None) -> None:
         self.tools = tools
@@ -79,6 +101,7 @@ class Calls:
         self.quota = quota
         self.made: list[dict[str, Any]] = []
         self.counts: Counter[str] = Counter()
+        self.noted = 0  # bytes of arguments in records
 
     def asked(self, calls: Any) -> list[Asked]:
         """The calls of a message, each a tool and its arguments. Raises Refused for what no worker writes."""
@@ -95,9 +118,9 @@ class Calls:
         return known
 
     def replies(self, asked: list[Asked], deadline: float) -> list[Reply]:
-        """What calls give that were made at the same time, each {"result"}, {"error", "kind"?}, or {"ended"} where a
-        limit ends the program. Several run at once, in threads, but those whose grant says otherwise; a read tool that
-        is asked the same twice runs once. None begins after the deadline (of `time.monotonic`)."""
+        """What calls give that were made at the same time. Several run at once, in threads, but those whose grant says
+        otherwise; a read tool that is asked the same twice runs once. None begins after the deadline (of
+        `time.monotonic`), nor when the replies are more than the program has memory for."""
         replies: list[Reply | None] = [self.admitted(tool) for tool, _ in asked]
         records: list[Record] = [
             {"name": tool.name, "args": {}, "error": None, "effect": tool.effect, "kept": False} for tool, _ in asked
@@ -105,11 +128,20 @@ class Calls:
         allowed = [number for number, reply in enumerate(replies) if reply is None]
         at_once = self.at_once(asked, allowed) if len(allowed) > 1 else []
 
+        room = (self.limits.memory_mb << 20) // PART_OF_MEMORY
+        lock = threading.Lock()
+
         def call(number: int) -> None:
-            if time.monotonic() < deadline:
-                replies[number] = self.timed(*asked[number], records[number])
+            nonlocal room
+            if room < 0:
+                reply = ended("memory_exceeded", f"limit memory_mb of {self.limits.memory_mb}", "ask tools for less")
+            elif time.monotonic() < deadline:
+                reply = self.timed(*asked[number], records[number])
             else:
-                replies[number] = {"error": "not called: the time of the program is over"}
+                reply = failed("not called: the time of the program is over")
+            replies[number] = reply
+            with lock:
+                room -= len(reply.text)
 
         if len(at_once) > 1:
             with ThreadPoolExecutor(min(len(at_once), MOST_AT_ONCE)) as threads:
@@ -136,16 +168,25 @@ class Calls:
         if spent is None:
             self.counts[tool.name] += 1
             return None
-        return {"ended": {"status": "error", "reason": "tool_calls_exceeded",
-                          "message": f"{spent[0]} exceeded; nothing that the program defined was kept",
-                          "hint": f"ask for more with each call; {spent[1]}"}}  # fmt: skip
+        return ended("tool_calls_exceeded", spent[0], f"ask for more with each call; {spent[1]}")
 
     def timed(self, tool: Grant, args: list[Any], record: Record) -> Reply:
         started = time.monotonic()
         reply = self.called(tool, args, record)
-        record["error"] = reply.get("error")
+        record["error"] = reply.error
         record["duration_ms"] = round((time.monotonic() - started) * 1000, 3)
+        record["args"] = self.noted_args(record["args"])
         return reply
+
+    def noted_args(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Arguments for a record, without long ones: programs would fill the host's memory otherwise."""
+        sizes = {name: size_of(value) for name, value in args.items()}
+        short = min(NOTED_BYTES // max(1, len(args)), ALL_NOTED_BYTES - self.noted)
+        self.noted += sum(size for size in sizes.values() if size <= short)
+        return {
+            name[:LONGEST]: value if sizes[name] <= short else TOO_LONG
+            for name, value in list(args.items())[:MOST_NAMES]
+        }
 
     def spent(self, tool: Grant) -> tuple[str, str] | None:
         """The limit that a further call of a tool passes, and how to raise it."""
@@ -177,23 +218,23 @@ class Calls:
                 self.results.keep(key, reply)
             return reply
         except TooLarge as problem:
-            return {"error": f"its result {problem.message}, too much to be handed on; ask for less"}
+            return failed(f"its result {problem.message}, too much to be handed on; ask for less")
         except Invalid as problem:
-            return {"error": problem.message, "kind": "validation-error"}
+            return failed(problem.message, kind="validation-error")
         except SemaError as problem:
-            return {"error": problem.message}
+            return failed(problem.message)
         except (Exception, SystemExit) as problem:  # a tool of the host: its trace is nobody's business in the box
-            return {"error": words_of(problem)}
+            return failed(words_of(problem))
 
     def result(self, tool: Grant, args: dict[str, Any]) -> Reply:
         encoded = HostEncoder(nodes_in(self.limits.tool_result_bytes)).encode(tool.call(args))
-        size, most = len(json.dumps(encoded)), self.limits.tool_result_bytes
-        if size > most:
-            raise SemaError(too_many_bytes("its result takes", size, "tool_result_bytes", most, "ask for less"))
+        text, most = json.dumps(encoded), self.limits.tool_result_bytes
+        if len(text) > most:
+            raise SemaError(too_many_bytes("its result takes", len(text), "tool_result_bytes", most, "ask for less"))
         wrong = misfits(for_python(encoded), tool.result) if tool.result else []
         if wrong:
             raise SemaError(f"its result isn't what {tool.signature} says: {bounded(wrong)}")
-        return {"result": encoded}
+        return Reply(f'{{"result": {text}}}')
 
     def effects(self) -> str | None:
         """What a failed program has done that nobody takes back."""
@@ -209,13 +250,21 @@ def words_of(problem: BaseException) -> str:
     name = type(problem).__name__
     try:
         return f"{name}: {problem}"[:MOST_WORDS]
-    except Exception:
+    except (Exception, SystemExit):
         return f"{name}, which can't be told"
 
 
 def content_key(name: str, args: dict[str, Any]) -> str:
     """The same for arguments of the same content: the order of keys and the zero after a point don't matter."""
-    return json.dumps([name, plain(args)], sort_keys=True)
+    return sha256(json.dumps([name, plain(args)], sort_keys=True).encode()).hexdigest()
+
+
+def size_of(value: Any) -> int:
+    """The bytes of an argument as JSON; more than a record has for integers of too many digits."""
+    try:
+        return len(json.dumps(value, default=repr))
+    except ValueError:
+        return NOTED_BYTES + 1
 
 
 def plain(value: Any) -> Any:
@@ -225,7 +274,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value
+    return hex(value) if isinstance(value, int) and value.bit_length() > LONG_BITS else value
 
 
 def keywords(name: str, args: list[Any]) -> dict[str, Any]:
@@ -238,4 +287,7 @@ def keywords(name: str, args: list[Any]) -> dict[str, Any]:
         pairs = [(None, None)]
     if not all(type(key) is str for key, _ in pairs):
         raise Invalid(f"arguments have names: (tool/{name} {{:key value}}) or (tool/{name} :key value)")
-    return {key.replace("-", "_"): value for key, value in pairs}
+    named = {key.replace("-", "_"): value for key, value in pairs}
+    if len(named) < len(pairs):
+        raise Invalid("an argument is given twice; - and _ are the same in its name")
+    return named

@@ -114,7 +114,12 @@ _from_json = json.JSONDecoder().decode
 
 def to_frame(message: dict[str, Any]) -> bytes:
     """A message as bytes: four bytes of length, then JSON in ASCII."""
-    body = _to_json(message).encode("ascii")
+    return framed(_to_json(message))
+
+
+def framed(text: str) -> bytes:
+    """A message that is JSON in ASCII already."""
+    body = text.encode("ascii")
     return len(body).to_bytes(4, "big") + body
 
 

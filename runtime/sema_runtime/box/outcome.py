@@ -19,7 +19,7 @@ class Outcome:
     like as their text. defined: what the program defined and the session keeps, in a few words each. encoded: the value
     as it crossed; `codec.decoded` makes a value of Sema of it. reason: of an error, a stable word
     (docs/reference/box.md). line, column: in the source, from 1. excerpt: that line, and a mark below the column.
-    warnings: what the language accepts although it is a mistake, a line each.
+    warnings: what the language accepts although it is a mistake, a line each. tool_calls: see `Calls.made`.
     """
 
     status: str

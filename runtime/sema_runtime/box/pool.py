@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sema_runtime.box.calls import Quota, Reply, Results
+from sema_runtime.box.calls import Quota, Results
 from sema_runtime.box.codec import TooLarge, nodes_in, to_frame
 from sema_runtime.box.host_values import HostEncoder
 from sema_runtime.box.limits import CEILINGS, Limits
@@ -20,11 +20,12 @@ from sema_runtime.box.policy import check, needed
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.box.snapshots import Snapshot, read, write
 from sema_runtime.box.toolbox import NAME, Granted, grants
-from sema_runtime.box.turns import Turn
+from sema_runtime.box.turns import Turn, history_full
 from sema_runtime.box.workers import Died, Late, Worker, Zygote
 from sema_runtime.values.errors import SemaError
 
 DATA_GROWS = 24  # memory that inputs take while they are read, as a multiple of their bytes
+CANCELLED = Outcome("error", reason="cancelled", message="the program was cancelled; nothing that it defined was kept")
 TOOL_NAMES = re.compile(r"\(tool/([^\s(){}\[\]\"';,`]+)")  # that a program calls
 
 
@@ -168,9 +169,9 @@ class Pool:
             return self.zygote.fork(limits, data_mb)
 
 
-def size_of(programs: list[tuple[str, list[Reply]]]) -> int:
+def size_of(programs: list[tuple[str, list[str]]]) -> int:
     """The bytes that programs and the replies of their tools take."""
-    return sum(len(source) + (len(to_frame({"replies": replies})) if replies else 0) for source, replies in programs)
+    return sum(len(source) + sum(map(len, replies)) for source, replies in programs)
 
 
 class Session:
@@ -196,12 +197,14 @@ class Session:
         self.check_data()
         self.tools = grants(tools)
         self.worker: Worker | None = None
+        self.is_cancelled = False  # since the last program began
         self.keeps = True  # whether another program may follow
         self.history_bytes = 0
-        self.history: list[tuple[str, list[Reply]]] = []  # programs, and the replies that tools gave them
+        self.history: list[tuple[str, list[str]]] = []  # programs, and the replies that tools gave them, as JSON
 
     def cancel(self) -> None:
-        """Ends the program that runs, from another thread; its outcome is `worker_died`."""
+        """Ends the program that runs, from another thread; its outcome is `cancelled`. The session goes on."""
+        self.is_cancelled = True
         worker = self.worker
         if worker is not None:
             worker.kill()
@@ -268,6 +271,9 @@ class Session:
         """
         if not isinstance(source, str):
             raise SemaError(f"box: a program is text, got {type(source).__name__}")
+        if self.is_cancelled:  # too late for the program before: its process may be gone nevertheless
+            self.close()
+            self.is_cancelled = False
         try:
             if self.worker is None:
                 self.begin()
@@ -275,29 +281,32 @@ class Session:
                 raise Died()
         except (Died, Late):
             self.close()
+            if self.is_cancelled:
+                return CANCELLED
             text = "the process for the program could not be started"
             if self.history:
                 text += ", or could not be taken to where the session is"
             return Outcome("error", reason="worker_died", message=text, hint="run it again")
         assert self.worker is not None
         turn = Turn(source, self.data, self.tools, self.limits, results=self.results, quota=self.quota,
-                    keeps=self.keeps)  # fmt: skip
+                    keeps=self.keeps, room=self.limits.history_bytes - self.history_bytes)  # fmt: skip
         outcome = turn.run(self.worker, self.pool.refill)
         if outcome.ok:
             outcome = self.kept(source, turn.replies, outcome)
         elif not turn.left_nothing:
             self.close()
+        if self.is_cancelled and outcome.reason == "worker_died":
+            outcome = replace(outcome, reason=CANCELLED.reason, message=CANCELLED.message, hint=turn.broker.effects())
         return outcome
 
-    def kept(self, source: str, replies: list[Reply], outcome: Outcome) -> Outcome:
+    def kept(self, source: str, replies: list[str], outcome: Outcome) -> Outcome:
         """The outcome of a program that succeeded, which the session keeps if there is room for it."""
         size = size_of([(source, replies)]) if self.keeps else 0
         if self.history_bytes + size > self.limits.history_bytes:
             self.close()
-            text = f"limit history_bytes of {self.limits.history_bytes} exceeded by what programs and tools said"
+            message, hint = history_full(self.limits)
             return replace(outcome, status="error", reason="history_exceeded", value=None, text=None, encoded=None,
-                           defined={}, message=f"{text}; nothing that the program defined was kept",
-                           hint="ask tools for less, or start another; the host can raise history_bytes")  # fmt: skip
+                           defined={}, message=message, hint=hint)  # fmt: skip
         self.history_bytes += size
         self.history.append((source, replies))
         return outcome

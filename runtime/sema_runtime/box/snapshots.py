@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sema_runtime.box.calls import Reply
 from sema_runtime.box.codec import for_python
 from sema_runtime.support.replacing import Replacement
 from sema_runtime.values.errors import SemaError
@@ -26,16 +25,20 @@ PRIVATE = 0o600
 
 
 class Snapshot(NamedTuple):
-    """programs: the source of each with the replies of tools. data: inputs, encoded."""
+    """programs: the source of each with the replies of tools, as JSON. data: inputs, encoded."""
 
-    programs: list[tuple[str, list[Reply]]]
+    programs: list[tuple[str, list[str]]]
     data: dict[str, Any]
 
 
 def write(path: str | Path, snapshot: Snapshot) -> None:
     """Replaces a file, readable by its owner alone. Raises SemaError; the old file then stays as it was."""
-    programs = [{"source": source, "replies": replies} for source, replies in snapshot.programs]
-    body = json.dumps({"programs": programs, "data": snapshot.data}, ensure_ascii=True, allow_nan=False).encode()
+    programs = ", ".join(
+        f'{{"source": {json.dumps(source)}, "replies": [{", ".join(replies)}]}}'
+        for source, replies in snapshot.programs
+    )
+    data = json.dumps(snapshot.data, allow_nan=False)
+    body = f'{{"programs": [{programs}], "data": {data}}}'.encode()
     try:
         with Replacement(str(path), permissions=PRIVATE) as file:
             file.write(f"{FORMAT} {VERSION} {sha256(body).hexdigest()}\n".encode() + body)
@@ -83,7 +86,7 @@ def parsed(body: bytes, path: str) -> Snapshot:
             for_python(value)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, SemaError):
         raise SemaError(f"box: {path} is damaged: it has parts that no session has") from None
-    return Snapshot(programs, data)
+    return Snapshot([(source, list(map(json.dumps, replies))) for source, replies in programs], data)
 
 
 def is_reply(reply: Any) -> bool:

@@ -146,11 +146,13 @@ def of_tool(name: str, tool: Tool) -> Grant:
     from sema_runtime.llm.jsonable import to_sema
 
     schema, result = tool.schema(), returned(tool)
+    own_spelling = {key.replace("-", "_"): key for key in schema.parameters.get("properties", {})}
     shown = signature(name, schema.parameters, result)
     converts = hasattr(tool, "signature")  # of Python, whose types take "2" for an int
 
     def call(arguments: dict[str, Any]) -> Any:
-        check_names(name, arguments, list(schema.parameters.get("properties", {})), shown)
+        arguments = {own_spelling.get(key, key): value for key, value in arguments.items()}
+        check_names(name, arguments, list(own_spelling.values()), shown)
         if not converts:
             refuse(misfits(arguments, schema.parameters), shown)
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sema_runtime.box.calls import Asked, Calls, Quota, Refused, Reply, Results
-from sema_runtime.box.codec import for_python
+from sema_runtime.box.calls import Asked, Calls, Quota, Refused, Results
+from sema_runtime.box.codec import for_python, framed, to_frame
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.outcome import Outcome, excerpt
 from sema_runtime.box.toolbox import Grant
@@ -19,9 +20,14 @@ INSTEAD = "work on less at a time: filter first, keep counts in place of items; 
 EXTRA_FRAME = 1 << 16  # bytes of an answer beyond its value and its output
 
 
+class Full(Exception):
+    """Tools have said more than a session can keep."""
+
+
 class Turn:
-    """One program. data: encoded inputs. replay: replies of tools that are given instead of calling them.
-    results, quota: of the session, and what it shares with others. keeps: whether other programs will follow."""
+    """One program. data: encoded inputs. replay: replies of tools, as JSON, that are given instead of calling them.
+    results, quota: of the session, and what it shares with others. keeps: whether other programs will follow.
+    room: bytes of replies that are kept for running it again, where others follow."""
 
     def __init__(
         self,
@@ -29,18 +35,20 @@ class Turn:
         data: dict[str, Any],
         tools: Mapping[str, Grant],
         limits: Limits,
-        replay: list[Reply] | None = None,
+        replay: list[str] | None = None,
         results: Results | None = None,
         quota: Quota | None = None,
         keeps: bool = False,
+        room: int = 0,
     ) -> None:
         self.keeps = keeps
+        self.room = room
         self.source = source
         self.data = data
         self.tools = tools
         self.limits = limits
         self.replay = replay
-        self.replies: list[Reply] = []
+        self.replies: list[str] = []
         self.left_nothing = False  # whether the program was refused before anything of it ran
         self.printed: list[str] = []  # what the program has printed until now
         self.broker = Calls(tools, limits, results or Results(), quota)
@@ -56,7 +64,7 @@ class Turn:
                 started = time.monotonic()
             deadline = started + self.limits.wall_ms / 1000
             worker.watch_processor(self.limits.cpu_ms if self.limits.cpu_ms < self.limits.wall_ms else None)
-            worker.send(self.request(worker), deadline)
+            worker.send(to_frame(self.request(worker)), deadline)
             is_handed_over()
             return self.outcome(self.answer(worker, deadline))
         except Late:
@@ -67,6 +75,8 @@ class Turn:
             text = f"limit cpu_ms of {self.limits.cpu_ms} exceeded; nothing that the program defined was kept"
             hint = "compute less: filter first, stop early; the host can raise cpu_ms"
             return self.failed("cpu_exceeded", text, hint, started)
+        except Full:
+            return self.failed("history_exceeded", *history_full(self.limits), started)
         except Died as died:
             if died.is_out_of_memory:
                 return self.failed("memory_exceeded", self.out_of_memory(), INSTEAD, started)
@@ -106,7 +116,8 @@ class Turn:
             replies = self.replies_to(asked, math.inf if untimed else deadline)
             if untimed:
                 deadline += time.monotonic() - begun
-            worker.send({"replies": replies, "call": message["call"]}, deadline)
+            number = json.dumps(message["call"])
+            worker.send(framed(f'{{"replies": [{", ".join(replies)}], "call": {number}}}'), deadline)
 
     def hear(self, texts: Any) -> None:
         """Notes what a program has printed, for the case that it won't end by itself. Raises Died."""
@@ -115,15 +126,18 @@ class Turn:
         if not texts or len(self.printed) > self.limits.output_entries or length > self.limits.output_bytes:
             raise Died()
 
-    def replies_to(self, asked: list[Asked], deadline: float) -> list[Reply]:
-        """What tools say to calls that were made at the same time."""
-        if self.replay is None:
-            replies = self.broker.replies(asked, deadline)
-        elif len(self.replay) >= len(asked):
-            replies = [self.replay.pop(0) for _ in asked]
-        else:
-            raise Died()  # the program isn't the same any more
-        self.replies += replies
+    def replies_to(self, asked: list[Asked], deadline: float) -> list[str]:
+        """What tools say to calls that were made at the same time, as JSON. Raises Full."""
+        if self.replay is not None:
+            if len(self.replay) < len(asked):
+                raise Died()  # the program isn't the same any more
+            return [self.replay.pop(0) for _ in asked]
+        replies = [reply.text for reply in self.broker.replies(asked, deadline)]
+        if self.keeps:
+            self.replies += replies
+            self.room -= sum(map(len, replies))
+            if self.room < 0:
+                raise Full()
         return replies
 
     def outcome(self, answer: dict[str, Any]) -> Outcome:
@@ -175,6 +189,13 @@ class Turn:
 
     def out_of_memory(self) -> str:
         return f"limit memory_mb of {self.limits.memory_mb} exceeded; nothing that the program defined was kept"
+
+
+def history_full(limits: Limits) -> tuple[str, str]:
+    """The message and the hint about programs that a session has no room for."""
+    text = f"limit history_bytes of {limits.history_bytes} exceeded by what programs and tools said"
+    return (f"{text}; nothing that the program defined was kept",
+            "ask tools for less, or start another; the host can raise history_bytes")  # fmt: skip
 
 
 def text_of(value: Any) -> str | None:

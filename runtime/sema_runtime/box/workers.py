@@ -14,7 +14,7 @@ import time
 from collections import deque
 from typing import Any
 
-from sema_runtime.box.codec import from_body, nodes_in, to_frame
+from sema_runtime.box.codec import from_body, nodes_in
 from sema_runtime.box.limits import Limits
 from sema_runtime.box.probe import Unprotected
 from sema_runtime.bundle import python_command
@@ -25,7 +25,11 @@ START_SECONDS = 30.0
 ANSWER = 4  # bytes of what the zygote answers
 AHEAD = 1 << 12  # bytes that are read at once of what may come
 WIDEST = 12  # bytes of JSON for a character of text
-NO_MEMORY = b"memory allocation of "  # the last words of a library in Rust that gets none
+LAST_WORDS = (  # of libraries that get no memory: in Rust, in C++, and that of greenlets, for a stack
+    b"memory allocation of ",
+    b"terminate called after throwing an instance of 'std::bad_alloc'",
+    b"Fatal Python error: g_switchstack",
+)
 ENVIRONMENT = {  # which the zygote empties
     "PYTHONHASHSEED": "0",  # the same order of sets each time
     "LD_BIND_NOW": "1",  # no worker writes to the tables of libraries at first use
@@ -97,8 +101,7 @@ class Worker:
         except (OSError, ValueError, IndexError):
             return 0.0
 
-    def send(self, message: dict[str, Any], deadline: float) -> None:
-        frame = to_frame(message)
+    def send(self, frame: bytes, deadline: float) -> None:
         try:
             sent = self.pipe.send(frame, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -130,8 +133,9 @@ class Worker:
     def receive(self, deadline: float, most: int) -> dict[str, Any]:
         """The next message. Raises Late, or Died where none will come or it is longer than most bytes."""
         head = self._bytes(4, deadline)
-        if head == NO_MEMORY[:4]:
-            raise Died(self._bytes(len(NO_MEMORY) - 4, deadline) == NO_MEMORY[4:])
+        for words in LAST_WORDS:
+            if head == words[: len(head)]:
+                raise Died(self._bytes(len(words) - len(head), deadline) == words[len(head) :])
         size = int.from_bytes(head, "big")
         if size > most:
             raise Died()

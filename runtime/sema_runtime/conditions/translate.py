@@ -55,6 +55,7 @@ MISSING = re.compile(r"(\S+)\(\) missing (\d+) required positional arguments?: (
 EXPECTED = re.compile(r"(\S+) expected (?:at (?:least|most) )?(\d+) arguments?, got (\d+)")
 FUNCTION = type(type_name)
 COUNTS = {"no": "0", "one": "1"}
+VALUES = "__sema_values__"  # the parameter of an input's function: values that macros put into it
 
 SEQUENCE_ATTRIBUTES = frozenset(("car", "cdr", "items", "flat", "next", "empty"))
 MAP_ATTRIBUTES = frozenset(("lookup", "assoc", "without", "merged", "pairs", "sorted_keys", "has", "d"))
@@ -316,8 +317,10 @@ def _bounds(code: CodeType, defaults: int, bound: bool) -> tuple[int, int]:
 
 
 def _values_near(frame: FrameType) -> Iterator[Any]:
-    """The values that a frame and its callers can name: its locals, then the globals of each module."""
+    """The values that a frame and its callers can name: its locals, the globals of each module, and values that macros
+    put into code."""
     yield from tuple(frame.f_locals.values())
+    yield from frame.f_locals.get(VALUES, ())
     seen: set[int] = set()
     current: FrameType | None = frame
     while current is not None and len(seen) < 10:
@@ -325,6 +328,9 @@ def _values_near(frame: FrameType) -> Iterator[Any]:
             seen.add(id(current.f_globals))
             yield from tuple(current.f_globals.values())
         current = current.f_back
+    from sema_runtime.values.macros import embedded_values
+
+    yield from embedded_values()
 
 
 def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | None]]:

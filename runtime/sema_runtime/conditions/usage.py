@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError
@@ -102,7 +103,7 @@ def usage(name: str) -> str | None:
 
 def failing_builtin(exc: BaseException) -> str | None:
     """The builtin that failed, if the program called it directly, or had `map`, `filter` and their kin call it."""
-    names: dict[tuple[str, str], str] = {(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}
+    names = builtins_by_function()
     builtin = None
     trace: TracebackType | None = exc.__traceback__
     while trace is not None:
@@ -114,6 +115,12 @@ def failing_builtin(exc: BaseException) -> str | None:
             builtin = names.get((family, trace.tb_frame.f_code.co_name), builtin)
         trace = trace.tb_next
     return builtin and _canonical(builtin)
+
+
+@cache
+def builtins_by_function() -> dict[tuple[str, str], str]:
+    """Names of builtins by module and function."""
+    return {(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}
 
 
 def _canonical(name: str) -> str:

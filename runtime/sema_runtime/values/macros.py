@@ -1,4 +1,8 @@
-"""The macro value, and the one counter behind generated names."""
+"""The macro value, the one counter behind generated names, and the values that macros put into code.
+
+Such values are constants of compiled code that no text can express: functions, promises and the like. The code works in
+this process only. An input of a session gets its values as a parameter instead.
+"""
 
 from __future__ import annotations
 
@@ -31,3 +35,26 @@ class Macro:
 def gensym(prefix: str = "g") -> Symbol:
     """A symbol that no program has written: `prefix__N`, N counting up over the whole process."""
     return symbol(f"{prefix}__{next(_numbers)}")
+
+
+_values: list[Any] = []
+_places: dict[int, int] = {}  # id of a value → its index
+
+
+def embed(value: Any) -> int:
+    """Keeps a value for compiled code and returns its index."""
+    index = _places.get(id(value))
+    if index is None:
+        index = _places[id(value)] = len(_values)
+        _values.append(value)
+    return index
+
+
+def embedded(index: int) -> Any:
+    """The value of an index that `embed` gave."""
+    return _values[index]
+
+
+def embedded_values() -> tuple[Any, ...]:
+    """All values that `embed` keeps."""
+    return tuple(_values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,9 +52,11 @@ def opened(limits: tuple[str, ...], allow_missing_layers: bool) -> Pool:
 
 
 def tools_of(path: str) -> list[Any]:
-    """The tools that a Sema file defines with `deftool`. Raises SemaError."""
+    """The tools that a Sema file defines with `deftool`, alone or in lists, such as those of an MCP server. Raises
+    SemaError."""
     from sema_runtime.llm.tools.tool import Tool
     from sema_runtime.values.errors import SemaError
+    from sema_runtime.values.lists import List
     from semac.session import Session
     from semac.sources import decode, read
 
@@ -63,9 +66,11 @@ def tools_of(path: str) -> list[Any]:
         raise SemaError(f"--tools: {problem.strerror}: {path}") from None
     session = Session(path, closed=False)
     session.run(text)
-    found = {id(value): value for value in session.globals.values() if isinstance(value, Tool)}
+    listed = [value if isinstance(value, List | tuple) else (value,) for value in session.globals.values()]
+    found = {id(value): value for values in listed for value in values if isinstance(value, Tool)}
     if not found:
-        raise SemaError(f"--tools: {path} defines no tool", "write (deftool name ...) in it")
+        advice = "write (deftool name ...) in it, or (define tools (mcp/tools->sema server))"
+        raise SemaError(f"--tools: {path} defines no tool", advice)
     return list(found.values())
 
 
@@ -104,7 +109,7 @@ def show(outcome: Outcome, file: str = "") -> None:
     from sema_runtime.support.visible import at_terminal, tell
 
     for text in outcome.prints:
-        print(at_terminal(text))
+        print(writable(at_terminal(text)))
     for warning in outcome.warnings:
         tell(f"Warning: {warning}")
     if outcome.status == "error":
@@ -115,4 +120,10 @@ def show(outcome: Outcome, file: str = "") -> None:
         if outcome.hint:
             tell(f"  hint: {outcome.hint}")
     elif outcome.text is not None:
-        print(at_terminal(f"failed: {outcome.text}" if outcome.status == "fail" else outcome.text))
+        print(writable(at_terminal(f"failed: {outcome.text}" if outcome.status == "fail" else outcome.text)))
+
+
+def writable(text: str) -> str:
+    """A text without what stdout can't write, such as half of a surrogate pair."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -90,10 +90,15 @@ def answer(pool: Pool, line: bytes | None) -> dict[str, Any]:
         question = json.loads(line)
         name = json.loads(json.dumps(question["id"], allow_nan=False))
         source, data = question["src"], question.get("data") or {}
-        if type(source) is not str or type(data) is not dict:
-            raise TypeError
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return refusal(name, EXPECTED)
+    except (ValueError, RecursionError):
+        return refusal(name, f"not JSON: {EXPECTED}")
+    except (KeyError, TypeError, AttributeError) as problem:
+        missing = f"{problem.args[0]} is missing: " if isinstance(problem, KeyError) else ""
+        return refusal(name, f"{missing}{EXPECTED}")
+    if type(source) is not str:
+        return refusal(name, f"src must be a text: {EXPECTED}")
+    if type(data) is not dict:
+        return refusal(name, f"data must be an object: {EXPECTED}")
     try:
         outcome = pool.run(source, data)
     except SemaError as problem:  # of the data

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sema_runtime.box.agent.recording import Event, Recording
 
 MOST_SHOWN = 20_000  # characters of one text
+MOST_COMPARED = 4_000_000  # pairs of lines of two programs
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -102,6 +103,8 @@ def beside(left: str, right: str, differs: bool) -> str:
 def changed_lines(old: str, new: str) -> tuple[set[int], set[int]]:
     """The numbers, from 0, of the lines that only one of two programs has."""
     before, after = old.splitlines(), new.splitlines()
+    if len(before) * len(after) > MOST_COMPARED:  # comparing them takes too long
+        return (set(), set()) if before == after else (set(range(len(before))), set(range(len(after))))
     removed: set[int] = set()
     added: set[int] = set()
     for kind, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

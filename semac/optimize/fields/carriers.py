@@ -47,11 +47,15 @@ from semac.optimize.own.code import Code
 
 MOST = 12  # fields of a map
 MOST_ENDS = 2  # places where a loop ends and its map is seen
-Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector
+Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector or a list
 JOINS = frozenset((If, Match, Try, Loop, For))  # operations whose value is that of one of their blocks
 READERS = {"get": (2, 3), "contains?": (2, 2)}
-INDICES = {"first": 0, "car": 0, "cadr": 1}  # what these read of a vector
+INDICES = {"first": 0, "car": 0, "cadr": 1, "caddr": 2}  # what these read of a vector or a list
 TESTS = {"nil?": False, "not": False}  # what they say of every carrier
+
+
+class ListIndex(int):
+    """The index of an item of a list, which can't be told from that of a vector but by its type."""
 
 
 class Use(NamedTuple):
@@ -127,6 +131,8 @@ class Carriers:
         elif type(op) is MakeVector:
             if op.items:
                 self.flows[var] = []
+        elif is_list(op):
+            self.flows[var] = []
         elif is_assoc(op):
             self.flows[var] = [op.args[0]]  # type: ignore[attr-defined]
         elif type(op) is Move:
@@ -169,13 +175,15 @@ class Carriers:
             return within({key.value: True for key in op.items[0::2]})  # type: ignore[union-attr]
         if type(op) is MakeVector:
             return within(dict.fromkeys(range(len(op.items)), True))
+        if is_list(op):
+            return within(dict.fromkeys(map(ListIndex, range(len(op.args))), True))  # type: ignore[union-attr]
         joined: Keys | None = None
         for source in self.flows[var]:
             if type(source) is not Ref or source.var not in keys:
                 return False
             known = keys[source.var]
             if known is not None:
-                if joined is not None and (is_vector(known) or is_vector(joined)) and known != joined:
+                if joined is not None and (is_vector(known) or is_vector(joined)) and not are_alike(known, joined):
                     return False
                 joined = known if joined is None else join_keys(joined, known)
         if joined is not None and is_assoc(op):
@@ -310,6 +318,11 @@ def is_keyword(value: Expr) -> bool:
     return type(value) is Lit and type(value.value) is Keyword
 
 
+def is_list(op: Any) -> bool:
+    """Whether an operation makes a list of some items."""
+    return type(op) is CallBuiltin and op.name == "list" and bool(op.args) and not op.as_value
+
+
 def is_assoc(op: Any) -> bool:
     """Whether an operation adds fields with literal keywords."""
     if type(op) is not CallBuiltin or op.name != "assoc" or len(op.args) < 3 or not len(op.args) % 2:
@@ -347,6 +360,11 @@ def fits(op: Any, keys: tuple[Any, ...], known: Keys) -> bool:
 
 def is_vector(keys: Keys) -> bool:
     return 0 in keys
+
+
+def are_alike(a: Keys, b: Keys) -> bool:
+    """Whether two values are both vectors, or both lists, of one length."""
+    return a == b and type(next(iter(a))) is type(next(iter(b)))
 
 
 def join_keys(a: Keys, b: Keys) -> Keys:

@@ -19,6 +19,7 @@ from semac.anf.nodes import (
     AnyPattern,
     Assign,
     Block,
+    CallBuiltin,
     CallRuntime,
     Destructure,
     Expr,
@@ -44,7 +45,7 @@ from semac.ir.identifiers import mangle
 from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, fits, read_keys, value_blocks
+from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, ListIndex, fits, is_list, read_keys, value_blocks
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER
@@ -82,7 +83,9 @@ ROUNDS = 3  # maps in fields are split after the maps around them
 
 
 def makes_maps(code: Code) -> bool:
-    return any(type(instr.op) in (MakeMap, MakeVector) for block in code.blocks for instr in block.instrs)
+    return any(
+        type(instr.op) in (MakeMap, MakeVector) or is_list(instr.op) for block in code.blocks for instr in block.instrs
+    )
 
 
 def stops(unit: Unit) -> bool:
@@ -102,6 +105,7 @@ class Splitter:
         self.values: dict[Var, Expr] = {}
         self.out: list[Let] = []
         self.params: dict[Any, list[Var]] = {}  # of loops, as they were
+        self.place: Any = None  # of the operation at hand
         self.joins: dict[Block, Fields] = {}  # blocks whose carrier goes to variables, and these
 
     def run(self) -> None:
@@ -217,7 +221,7 @@ class Splitter:
         if type(value) is not Ref or value.var not in self.keys or value.var in self.carriers.kept:
             return value
         var = temporary(value.var.name or value.var.hint or "entries", self.owner)
-        var.op = whole(self.fields[value.var], span)
+        var.op = whole(self.fields[value.var], span or self.place)
         self.out.append(Let(var, var.op))
         return Ref(var)
 
@@ -230,6 +234,7 @@ class Splitter:
     def instruction(self, instr: Let) -> None:
         op: Any = instr.op
         var = instr.var
+        self.place = op.span or self.place
         if var in self.keys:
             if type(op) in JOINS:
                 self.join(instr)
@@ -262,6 +267,9 @@ class Splitter:
         elif kind is MakeVector:
             map_operands(op, lambda value: self.shown(value, op.span))
             fields = {index: Field(value) for index, value in enumerate(op.items)}
+        elif is_list(op):
+            map_operands(op, lambda value: self.shown(value, op.span))
+            fields = {ListIndex(index): Field(value) for index, value in enumerate(op.args)}
         elif kind is Move:
             fields = self.fields[op.value.var]
         else:
@@ -375,9 +383,12 @@ class Splitter:
 
 
 def whole(fields: Fields, span: Any) -> Op:
-    """What makes the map or the vector of fields."""
+    """What makes the map, the vector or the list of fields."""
+    values = [again(field.value) for field in fields.values()]
+    if 0 in fields and type(next(iter(fields))) is ListIndex:
+        return CallBuiltin("list", values, fixed=True, span=span)
     if 0 in fields:
-        return MakeVector([again(field.value) for field in fields.values()], span=span)
+        return MakeVector(values, span=span)
     return MakeMap([part for key, field in fields.items() for part in (literal(key), again(field.value))], span=span)
 
 

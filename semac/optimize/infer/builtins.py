@@ -23,6 +23,7 @@ from semac.types.lattice import (
     NIL,
     POSITIVE,
     SEQUENCE,
+    STR,
     TRUE,
     VECTOR,
     ZERO,
@@ -39,6 +40,12 @@ from semac.types.lattice import (
 
 if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
+
+ON_ARRAYS = frozenset(
+    ("mutable-array/get", "mutable-array/set!", "mutable-array/push!", "mutable-array/length", "mutable-array/->vector")
+)
+# Builtins whose second argument is an index → how many arguments they take where they raise for one outside.
+INDEXED = {"nth": 2, "string-ref": 2, "mutable-array/get": 2, "mutable-array/set!": 3}
 
 Rule = Callable[["Flow", CallBuiltin, "list[Type]"], "Type | None"]
 RULES: dict[str, Rule] = {}
@@ -77,6 +84,22 @@ def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
         if type_ is not None:
             return type_
     return by_signature(flow, op.name, args)
+
+
+def leave_out_refused(flow: Flow, op: CallBuiltin, args: list[Type]) -> None:
+    """The arguments of a call that returned are none that its builtin refuses."""
+    facts, first = flow.facts, op.args[0] if op.args else None
+    if op.name in ON_ARRAYS and type(first) is Ref:
+        facts.narrow(first.var, ARRAY)
+    plan = plan_for(op.name, len(args))
+    if plan is not None:
+        for use, value, arg in zip(plan.uses, op.args, args, strict=True):
+            if type(value) is Ref and arg is not ANY and arg.tags & ~use.tags:
+                value.var.is_vouched = True
+                facts.narrow(value.var, use.tags)
+    if flow.tells_signs and INDEXED.get(op.name) == len(args) and args[0].only(SEQUENCE | ARRAY | STR):
+        if type(op.args[1]) is Ref and args[1].only(INT):
+            facts.narrow(op.args[1].var, COUNT)  # nothing has an item before the first
 
 
 def called_function(flow: Flow, function: Any, args: list[Type], op: Op | None = None) -> Type:

@@ -19,7 +19,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
 from semac.optimize.infer import maps as map_rules  # it enters its builtins
 from semac.optimize.infer import numbers as number_rules  # so does it
-from semac.optimize.infer.builtins import builtin_result, called_function
+from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.record_types import called_member, set_attribute
@@ -28,22 +28,17 @@ from semac.optimize.infer.signs import of_any_sign
 from semac.optimize.infer.solver import LATER, Solver
 from semac.types.lattice import (
     ANY,
-    ARRAY,
-    COUNT,
     DICT,
     FALSE,
     FALSY,
     FLAT,
     FN,
-    INT,
     KEYWORD,
     MAP,
     MAX_DEPTH,
     NEVER,
     NIL,
     OTHER,
-    SEQUENCE,
-    STR,
     TRUE,
     Type,
     atom,
@@ -78,15 +73,6 @@ def inferred(unit: Unit) -> Flow:
     flow = Flow(unit)
     flow.go_on()
     return flow
-
-
-ON_ARRAYS = frozenset(
-    ("mutable-array/get", "mutable-array/set!", "mutable-array/push!", "mutable-array/length", "mutable-array/->vector")
-)
-
-
-# Builtins whose second argument is an index → how many arguments they take where they raise for one outside.
-INDEXED = {"nth": 2, "string-ref": 2, "mutable-array/get": 2, "mutable-array/set!": 3}
 
 
 TAKEN_APART = frozenset(("car", "first", "cdr", "rest"))
@@ -278,11 +264,8 @@ class Flow:
         elif op.name == "cadr" and len(op.args) == 1 and type(op.args[0]) is Ref:
             op.filled = self.facts.has_second(op.args[0].var)
         result = builtin_result(self, op, args)
-        if op.name in ON_ARRAYS and op.args and type(op.args[0]) is Ref:
-            self.facts.narrow(op.args[0].var, ARRAY)  # it would have raised for anything else
-        if op.name in INDEXED and len(op.args) > 1 and type(op.args[1]) is Ref and args[0].only(SEQUENCE | ARRAY | STR):
-            if self.tells_signs and args[1].only(INT) and len(op.args) == INDEXED[op.name]:
-                self.facts.narrow(op.args[1].var, COUNT)  # nothing has an item before the first
+        if result is not NEVER:
+            leave_out_refused(self, op, args)
         return result
 
     def call_runtime(self, op: anf.CallRuntime) -> Type:

@@ -21,6 +21,7 @@ from semac.anf.nodes import (
     CallBuiltin,
     CallRuntime,
     Expr,
+    For,
     If,
     Jump,
     Let,
@@ -84,41 +85,63 @@ def index_lists(unit: Unit) -> None:
     for form in unit.blocks:
         for block in list(all_blocks(form)):
             for instr in list(block.instrs):
-                if type(instr.op) is Loop:
+                if type(instr.op) in (Loop, For):
                     index_params(block, instr, instr.op)
 
 
-def index_params(block: Block, instr: Let, op: Loop) -> None:
+def index_params(block: Block, instr: Let, op: Any) -> None:
     """Has the variables of a loop that can be indices be such."""
     for position, init in enumerate(op.inits):
         if not init.type.only(LIST):
             continue
-        cursor = plan(op.body, op.source, op.params, op.params[position])
-        if cursor is not None and (init.type.only(FLAT) or cursor.goes_to_end(op.body, False)):
-            before = cursor.rewrite(op, position)
+        cursor = plan(op, op.params[position])
+        if cursor is None:
+            continue
+        flat, start = beginning(init)
+        if flat.type.only(FLAT) or (type(op) is Loop and cursor.goes_to_end(op.body, False)):
+            before = cursor.rewrite(op, position, flat, start)
             at = block.instrs.index(instr)
             block.instrs[at:at] = before
+            if start:
+                drop_unused(block, init.var)
 
 
-def plan(body: Block, target: Any, params: list[Var], walker: Var) -> Cursor | None:
+def drop_unused(block: Block, var: Var) -> None:
+    """Leaves out the rest of a flat list, where nobody else reads it."""
+    if not var.name and all(ref.var is not var for ref in refs(block)):
+        block.instrs = [instr for instr in block.instrs if instr.var is not var]
+
+
+def beginning(init: Expr) -> tuple[Expr, int]:
+    """The list that a loop goes down, and where it begins: at the start, or after some items of a flat one."""
+    op = init.var.op if type(init) is Ref and is_fixed(init.var) and not init.var.is_global else None
+    if type(op) is CallBuiltin and op.name in RESTS and len(op.args) == 1 and type(op.args[0]) is Ref:
+        source = op.args[0]
+        if source.type.only(FLAT) and is_fixed(source.var):
+            return Ref(source.var, source.type), RESTS[op.name]
+    return init, 0
+
+
+def plan(op: Any, walker: Var) -> Cursor | None:
     """How a variable of a loop becomes an index; None where it can't."""
     if not walker.type.only(LIST) or not is_fixed(walker):
         return None
-    cursor = Cursor(body, target, walker)
-    return cursor if cursor.fits(params.index(walker)) else None
+    cursor = Cursor(op, walker)
+    return cursor if cursor.fits(op.params.index(walker)) else None
 
 
 class Cursor:
     """A variable of a loop, and those that hold the rest of its list."""
 
-    def __init__(self, body: Block, target: Any, walker: Var) -> None:
-        self.body = body
-        self.target = target
+    def __init__(self, op: Any, walker: Var) -> None:
+        self.target = op.source if type(op) is Loop else op
         self.walker = walker
         self.members: set[Var] = {walker}
         self.rests: set[Var] = set()  # those of the members that hold less than the whole list
-        self.leaving = set(leaving_blocks(body, target))
-        self.blocks = list(all_blocks(body, into_functions=False))
+        after = [] if type(op) is Loop else list(all_blocks(op.after, into_functions=False))
+        self.leaving = {*leaving_blocks(op.body, self.target), *after}
+        self.blocks = [*all_blocks(op.body, into_functions=False), *after]
+        self.roots = [op.body] if type(op) is Loop else [op.body, op.after]
 
     def holds(self, value: Expr) -> bool:
         return type(value) is Ref and value.var in self.members
@@ -133,7 +156,7 @@ class Cursor:
         if not any(jump.args[position].var in self.rests for jump in jumps):  # type: ignore[union-attr]
             return False  # it is the same list in every round, whose items are at hand where it leaves the loop
         inside = sum(sum(map(self.holds, self.uses_in(block))) for block in self.blocks)
-        if inside < sum(ref.var in self.members for ref in refs(self.body)):
+        if inside < sum(ref.var in self.members for root in self.roots for ref in refs(root)):
             return False  # a closure uses it
         return all(block in self.leaving or self.only_reads(block, position) for block in self.blocks)
 
@@ -199,19 +222,19 @@ class Cursor:
 
     # Doing it
 
-    def rewrite(self, op: Loop, position: int) -> list[Let]:
-        """Rewrites the loop, and returns the instructions in front of it."""
+    def rewrite(self, op: Any, position: int, source: Expr, start: int) -> list[Let]:
+        """Rewrites the loop, which goes down a list from an item on, and returns the instructions in front of it."""
         owner = self.walker.owner
         index = temporary("at", owner)
         index.type = INDEX
         self.sequence = temporary(self.walker.name or "items", owner)
         self.length = temporary("size", owner)
-        kind = "flat_items" if op.inits[position].type.only(FLAT) else "list_items"
-        items = Python(kind, [op.inits[position]], span=op.span, type=ANY)
+        kind = "flat_items" if source.type.only(FLAT) else "list_items"
+        items = Python(kind, [source], span=op.span, type=ANY)
         size = Python("len", [Ref(self.sequence)], span=op.span, type=INDEX)
         self.sequence.op, self.sequence.type = items, ANY
         self.length.op, self.length.type = size, INDEX
-        op.inits[position] = Lit(0, INDEX)
+        op.inits[position] = Lit(start, INDEX)
         op.params[position] = index
         self.names = {member: index if member is self.walker else member for member in self.members}
         for block in self.blocks:

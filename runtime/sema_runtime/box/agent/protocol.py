@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sema_runtime.box.agent.definition import PROGRAM_TOOL, TOOL
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.llm.messages import Message, Reply
+from sema_runtime.support.visible import visible
 
-FENCE = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.M | re.S)
-THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S)
+FENCE = re.compile(r"[ \t]*```[ \t]*([\w+-]*)")  # at the start of a line
+THINKS, THOUGHT = re.compile("<think(?:ing)?>"), re.compile("</think(?:ing)?>")
+MARKER = re.compile(r"<(?=\s{0,9}/\s{0,9}output)", re.I)  # the end of the output of a program
 QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u200b": None, "\ufeff": None, "\u2060": None})
 LANGUAGES = ("sema", "lisp", "clojure", "clj", "scheme", "")
 MOST_PRINTED, MOST_VALUE = 2_000, 500
@@ -30,16 +32,42 @@ class NoProgram(Exception):
 
 def program_in(answer: str) -> str:
     """The program of an answer: its fenced block, or the whole answer where that is a form. Raises NoProgram."""
-    text = THINKING.sub("", answer)
-    blocks = [body for language, body in FENCE.findall(text) if language.lower() in LANGUAGES]
+    text = without_thoughts(answer)
+    blocks = [body for language, body in fenced_blocks(text) if language.lower() in LANGUAGES]
     if len(blocks) > 1:
         raise NoProgram("multiple_code_blocks", f"your answer has {len(blocks)} code blocks; put the program into one")
     if blocks:
-        return str(blocks[0]).translate(QUOTES).strip()
+        return blocks[0].translate(QUOTES).strip()
     bare = text.translate(QUOTES).strip()
     if bare.startswith("(") and bare.endswith(")"):
         return bare
     raise NoProgram("no_code_found", "your answer has no program; write one fenced block: ```sema ... ```")
+
+
+def without_thoughts(answer: str) -> str:
+    """An answer without what stands between marks of thinking; in linear time, whatever a model writes."""
+    kept, start = [], 0
+    while begins := THINKS.search(answer, start):
+        ends = THOUGHT.search(answer, begins.end())
+        if ends is None:
+            break
+        kept.append(answer[start : begins.start()])
+        start = ends.end()
+    return "".join([*kept, answer[start:]])
+
+
+def fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The language and the content of each fenced block that has an end; in linear time."""
+    language, body = None, list[str]()
+    for line in text.split("\n"):
+        fence = FENCE.match(line)
+        if fence is None or (language is not None and line.strip(" \t\r") != "```"):
+            body.append(line)
+        elif language is None:
+            language, body = fence[1], []
+        else:
+            yield language, "\n".join(body)
+            language = None
 
 
 def program_of(reply: Reply, protocol: str) -> str:
@@ -96,7 +124,7 @@ def definitions(defined: Mapping[str, str]) -> str:
     """Names with what they hold, in a few words."""
     shown = [f"{name} ({text})" for name, text in list(defined.items())[:MOST_DEFINED]]
     more = len(defined) - len(shown)
-    return ", ".join([*shown, f"and {more} more"] if more > 0 else shown).replace("</output", "<\\/output")
+    return safe(", ".join([*shown, f"and {more} more"] if more > 0 else shown))
 
 
 def correction(problem: NoProgram, left: int) -> str:
@@ -112,4 +140,9 @@ def turn_line(left: int) -> str:
 def fenced(text: str, most: int, instead: str) -> str:
     """Output of a program, marked as such: nothing in it speaks for anybody else. instead: how to see the rest."""
     shown = text if len(text) <= most else f"{text[:most]}\n... ({len(text)} characters; {instead})"
-    return "<output>\n" + shown.replace("</output", "<\\/output") + "\n</output>"
+    return f"<output>\n{safe(shown)}\n</output>"
+
+
+def safe(text: str) -> str:
+    """A text of a program that can't end its own marker, nor hide in control characters."""
+    return MARKER.sub(r"<\\", visible(text))

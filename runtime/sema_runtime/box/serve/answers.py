@@ -6,13 +6,23 @@ A value is exact or absent, never cut: what is larger than the profile allows is
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sema_runtime.box.codec import LONG_BITS
 from sema_runtime.box.outcome import Outcome
-from sema_runtime.box.serve.service import Record
 
 CAPS = {"slim": 32 << 10, "structured": 96 << 10, "debug": 512 << 10}  # bytes of an answer
+
+
+@dataclass(frozen=True)
+class Record:
+    """One program that was run. session: its id, None for a program by itself."""
+
+    id: str
+    session: str | None
+    program: str
+    outcome: Outcome
 
 
 class Answer(NamedTuple):
@@ -34,6 +44,13 @@ def answer(record: Record, profile: str) -> Answer:
         fields |= {"id": record.id, "session": record.session, "program": record.program,
                    "duration_ms": outcome.duration_ms, "tool_calls": outcome.tool_calls}  # fmt: skip
     return Answer(text if profile == "debug" else outcome.status, fitting(fields, cap), not outcome.ok)
+
+
+def brief(record: Record) -> dict[str, Any]:
+    """A program that was run, in a few words."""
+    outcome = record.outcome
+    return {"id": record.id, "session": record.session, "status": outcome.status, "reason": outcome.reason,
+            "duration_ms": outcome.duration_ms, "program": record.program[:200]}  # fmt: skip
 
 
 def words(outcome: Outcome, cap: int) -> str:

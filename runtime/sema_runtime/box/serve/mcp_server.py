@@ -12,9 +12,10 @@ import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
-from sema_runtime.box.serve.answers import Answer, answer, cleaned
+from sema_runtime.box.serve.answers import CAPS, Answer, Record, answer, cleaned, fitting
+from sema_runtime.box.serve.box_server import BoxServer
 from sema_runtime.box.serve.output_schema import check_schema, misfit
-from sema_runtime.box.serve.service import Record, Run, Service
+from sema_runtime.box.serve.service import Run, Service
 from sema_runtime.values.errors import SemaError
 
 Profile = Literal["slim", "structured", "debug"]
@@ -27,7 +28,7 @@ files, no network, no clock and no randomness."""
 
 def make_server(service: Service) -> MCPServer:
     """A server with the tools of the service, for any transport."""
-    server: MCPServer = MCPServer("sema-box", instructions=INSTRUCTIONS)
+    server: MCPServer = BoxServer("sema-box", instructions=INSTRUCTIONS)
     annotations = PURE if not service.tools else None
 
     @server.tool(annotations=annotations, structured_output=False)
@@ -54,7 +55,7 @@ def make_server(service: Service) -> MCPServer:
     @server.tool(annotations=PURE, structured_output=False)
     async def lisp_session_inspect(session: str) -> CallToolResult:
         """The programs, inputs and tools of a session."""
-        return await facts(lambda: service.inspect(session))
+        return await facts(lambda: fitting(service.inspect(session), CAPS["structured"]))
 
     @server.tool(annotations=PURE, structured_output=False)
     async def lisp_session_list() -> CallToolResult:
@@ -77,8 +78,8 @@ def make_server(service: Service) -> MCPServer:
         if action == "stats":
             return await facts(service.stats)
         if action == "recent":
-            return await facts(lambda: {"recent": [brief(record) for record in service.recent()]})
-        return await facts(lambda: answer(service.get(id or ""), "debug").fields or {})
+            return await facts(lambda: {"recent": service.recent()})
+        return await facts(lambda: service.get(id or ""))
 
     return server
 
@@ -118,12 +119,6 @@ async def facts(ask: Callable[[], dict[str, Any]]) -> CallToolResult:
     except SemaError as problem:
         return result(Answer(problem.message + (f" ({problem.hint})" if problem.hint else ""), None, True))
     return result(Answer(json.dumps(fields, default=str), fields, False))
-
-
-def brief(record: Record) -> dict[str, Any]:
-    outcome = record.outcome
-    return {"id": record.id, "session": record.session, "status": outcome.status, "reason": outcome.reason,
-            "duration_ms": outcome.duration_ms, "program": record.program[:200]}  # fmt: skip
 
 
 def result(given: Answer) -> CallToolResult:

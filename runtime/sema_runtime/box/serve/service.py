@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sema_runtime.box.outcome import Outcome
 from sema_runtime.box.pool import Pool, Session
+from sema_runtime.box.serve.answers import Record, answer, brief
 from sema_runtime.box.toolbox import Granted
 from sema_runtime.values.errors import SemaError
 
 MOST_RUNNING = 8
 MOST_SESSIONS = 64
 IDLE_SECONDS, LIFE_SECONDS = 15 * 60, 30 * 60
-KEPT_RECORDS = 100
+KEPT_RECORDS, KEPT_BYTES = 100, 16_000_000
 BUSY = Outcome("error", reason="busy", message=f"{MOST_RUNNING} programs are running", hint="try again in a moment")
 
 
@@ -32,14 +34,11 @@ class Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@dataclass(frozen=True)
-class Record:
-    """One program that was run. session: its id, None for a program by itself."""
+class Kept(NamedTuple):
+    """What is kept of a program. brief: in a few words. fields: all about it, as JSON, which takes the least memory."""
 
-    id: str
-    session: str | None
-    program: str
-    outcome: Outcome
+    brief: dict[str, Any]
+    fields: str
 
 
 class Run:
@@ -70,7 +69,7 @@ class Service:
         self.tools = tools
         self.clock = clock
         self.sessions: dict[str, Held] = {}
-        self.records: OrderedDict[str, Record] = OrderedDict()
+        self.records: OrderedDict[str, Kept] = OrderedDict()
         self.counts: Counter[str] = Counter()
         self.running = threading.BoundedSemaphore(MOST_RUNNING)
         self.lock = threading.Lock()
@@ -103,10 +102,13 @@ class Service:
 
     def record(self, session: str | None, program: str, outcome: Outcome) -> Record:
         made = Record(secrets.token_hex(8), session, program, outcome)
+        kept = Kept(brief(made), json.dumps(answer(made, "debug").fields))
         with self.lock:
-            self.records[made.id] = made
+            self.records[made.id] = kept
             self.counts[outcome.reason or outcome.status] += 1
-            while len(self.records) > KEPT_RECORDS:
+            while (
+                len(self.records) > KEPT_RECORDS or sum(len(one.fields) for one in self.records.values()) > KEPT_BYTES
+            ):
                 self.records.popitem(last=False)
         return made
 
@@ -187,13 +189,15 @@ class Service:
                 "limits": vars(self.pool.limits),
             }
 
-    def recent(self, most: int = 20) -> list[Record]:
+    def recent(self, most: int = 20) -> list[dict[str, Any]]:
+        """The last programs in a few words each, the latest last."""
         with self.lock:
-            return list(self.records.values())[-most:]
+            return [kept.brief for kept in list(self.records.values())[-most:]]
 
-    def get(self, record: str) -> Record:
+    def get(self, record: str) -> dict[str, Any]:
+        """All about one program. Raises SemaError for one that isn't kept, or no longer."""
         with self.lock:
-            found = self.records.get(record)
-        if found is None:
+            kept = self.records.get(record)
+        if kept is None:
             raise SemaError("there is no such record", f"the last {KEPT_RECORDS} programs are kept; see action recent")
-        return found
+        return dict(json.loads(kept.fields))
