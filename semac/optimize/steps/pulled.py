@@ -25,7 +25,7 @@ from semac.ir.unit import Unit
 from semac.optimize.steps.copied import copied, kept, value_of, write_loops
 from semac.optimize.steps.rewrite import local_steppers, own_blocks
 from semac.optimize.steps.silent import is_one_value, is_still_type, mark_silent
-from semac.optimize.steps.splice import splice
+from semac.optimize.steps.splice import hand_out, splice
 from semac.optimize.steps.tasks import spawned, steppable
 from semac.optimize.steps.twins import Twins, called
 from semac.optimize.steps.uses import Start, Use, Uses, channels_used, is_call_of, tails, variable_of
@@ -169,6 +169,7 @@ class Puller:
             start.function.params = list(params.values())
             start.function.is_generator = True
             splice(start.function, self.made_functions)
+            hand_out(start.function)
             made = Call(op.args[0], [Ref(self.sources[var], ANY) for var in start.ins])
             block = start.block
             block.instrs = [instr for instr in block.instrs if instr.var is not channel]

@@ -8,14 +8,17 @@ back to the start become those of a loop.
 
 from __future__ import annotations
 
-from semac.anf.nodes import Block, Closure, Expr, If, Jump, Let, Loop, Move, Ref, Result
+from semac.anf.nodes import Block, Call, Closure, Expr, GetField, Guarded, If, Jump, Let, Loop, Move, Read, Ref, Result
+from semac.anf.nodes import Python as PythonOp
 from semac.anf.step_nodes import YieldFrom
 from semac.anf.walk import all_blocks, blocks, code_of, instructions, refs
 from semac.ir.nodes import Const, Function, NamedLet, Node, Var
+from semac.optimize.loops.functions import temporary
 from semac.optimize.steps.silent import bound_by
 from semac.optimize.versions.copies import Copier
 from semac.types.lattice import ANY
 
+EASY = frozenset((Move, Read, GetField, Guarded, PythonOp))  # operations that end soon
 MOST = 120  # instructions of a function that is copied
 
 
@@ -25,6 +28,21 @@ def splice(function: Function, made: list[Function]) -> None:
     for _ in range(3):  # a generator may hand on to another one
         if not any([spliced(function, block, made) for block in ends(code_of(function))]):
             return
+
+
+def hand_out(function: Function) -> None:
+    """Has a task only return the generator that it would hand on to, where it computes little before."""
+    code = code_of(function)
+    if not code.instrs or type(code.exit) is not Result:
+        return
+    *before, last = code.instrs
+    if type(last.op) is YieldFrom and not last.op.path and all(type(instr.op) in EASY for instr in before):
+        var = last.var or temporary("", function)
+        var.op = Call(last.op.args[0], last.op.args[1:], span=last.op.span, type=ANY)
+        var.type = ANY
+        code.instrs[-1] = Let(var, var.op)
+        code.exit = Result(Ref(var, ANY))
+        function.is_generator = False
 
 
 def ends(block: Block) -> list[Block]:
