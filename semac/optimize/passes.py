@@ -32,6 +32,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.dispatch import MULTI, dispatch_directly
+from semac.optimize.fields.parts import return_parts
 from semac.optimize.fields.split import split_maps
 from semac.optimize.fields.threads import thread_tests
 from semac.optimize.infer.flow import infer
@@ -58,6 +59,7 @@ from semac.optimize.records import lower_records
 from semac.optimize.repeats import read_once
 from semac.optimize.results import drop_results
 from semac.optimize.rows.rewrite import make_tuples
+from semac.optimize.steps.consumed import consume_at_once
 from semac.optimize.steps.pulled import pull_tasks
 from semac.optimize.steps.tasks import SPAWN, step_tasks
 from semac.optimize.tails import clear_trampolines
@@ -100,6 +102,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
     Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
+    Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples
     Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
     Pass("repeats", read_once, READ),  # parts that are read again are read once
     Pass("rows", make_tuples, ("list", "map/entries")),  # lists that are only taken apart are tuples
@@ -128,6 +131,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("sums", sum_ints, [For]),  # loops that add up ints become `sum`
     Pass("pulled", pull_tasks, (SPAWN, "async/spawn"), needs="steps"),  # silent tasks also run when they are needed
     Pass("steps", step_tasks, (SPAWN, "async/spawn")),  # tasks that wait for channels are generators
+    Pass("consumed", consume_at_once, ["channel/recv"], needs="pulled"),  # silent receivers ask pulled tasks themselves
     Pass("plain", write_plainly, optional=False),  # in text for people, guarded operations become calls
 )
 

@@ -28,6 +28,8 @@ from semac.ir.nodes import Var
 from semac.optimize.fields.carriers import TESTS, is_keyword, read_keys
 
 Binds = list[tuple[Var, Expr]]
+Vars = frozenset[Var]
+NO_VARS: Vars = frozenset()
 EQUALS = frozenset(("=", "eq?", "equal?"))
 PLAIN = frozenset((Keyword, bool, type(None), str))  # literals that are equal only to those of their own type
 MISSING = object()
@@ -67,17 +69,18 @@ def is_equal(one: Any, other: Any) -> bool | None:
     return False if type(one) in PLAIN and type(other) in PLAIN else None
 
 
-def truth(value: Expr) -> bool | None:
-    """Whether a value counts as true."""
+def truth(value: Expr, true: Vars = NO_VARS) -> bool | None:
+    """Whether a value counts as true. true: the variables of which that is known."""
     if type(value) is Lit:
         return value.value is not None and value.value is not False
-    return True if parts_of(value) is not None else None
+    is_true = parts_of(value) is not None or (type(value) is Ref and value.var in true)
+    return True if is_true else None
 
 
-def answer(op: Op, args: list[Expr]) -> Expr | None:
+def answer(op: Op, args: list[Expr], true: Vars = NO_VARS) -> Expr | None:
     """The atom that an operation gives for its operands; None where it has to run."""
     if type(op) is CallBuiltin and op.name in TESTS and len(args) == 1:
-        is_true = truth(args[0])
+        is_true = truth(args[0], true)
         if is_true is None or (op.name == "nil?" and not is_true):
             known = constant(args[0])
             return literal(known is None) if op.name == "nil?" and known is not MISSING else None

@@ -105,6 +105,7 @@ class Splitter:
         self.values: dict[Var, Expr] = {}
         self.out: list[Let] = []
         self.params: dict[Any, list[Var]] = {}  # of loops, as they were
+        self.place: Any = None  # of the operation at hand
         self.joins: dict[Block, Fields] = {}  # blocks whose carrier goes to variables, and these
 
     def run(self) -> None:
@@ -220,7 +221,7 @@ class Splitter:
         if type(value) is not Ref or value.var not in self.keys or value.var in self.carriers.kept:
             return value
         var = temporary(value.var.name or value.var.hint or "entries", self.owner)
-        var.op = whole(self.fields[value.var], span)
+        var.op = whole(self.fields[value.var], span or self.place)
         self.out.append(Let(var, var.op))
         return Ref(var)
 
@@ -233,6 +234,7 @@ class Splitter:
     def instruction(self, instr: Let) -> None:
         op: Any = instr.op
         var = instr.var
+        self.place = op.span or self.place
         if var in self.keys:
             if type(op) in JOINS:
                 self.join(instr)

@@ -51,7 +51,7 @@ from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.calls import is_movable
-from semac.optimize.fields.known import Binds, answer, fit, parts_of, truth
+from semac.optimize.fields.known import NO_VARS, Binds, Vars, answer, fit, parts_of, truth
 from semac.optimize.fields.split import again, stops
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
@@ -92,10 +92,11 @@ class Plan(NamedTuple):
 
 
 class Threader:
-    """Rewrites one function. values: atoms in place of variables."""
+    """Rewrites one function. values: atoms in place of variables. true: variables that surely count as true."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, true: Vars = NO_VARS) -> None:
         self.code = code
+        self.true = true
         self.values: Values = {}
         self.captured = {
             value.var
@@ -120,7 +121,7 @@ class Threader:
             instr = todo.pop()
             op, var = instr.op, instr.var
             map_operands(op, self.current)
-            known = answer(op, operands(op)) if op.exprs else None
+            known = answer(op, operands(op), self.true) if op.exprs else None
             if type(op) is Move and var is not None and self.is_replaced(var) and is_atom(op.value):
                 known = op.value
             if known is not None:
@@ -174,7 +175,7 @@ class Threader:
     def taken(self, op: Op, out: list[Let]) -> Block | None:
         """The block that a conditional surely runs; what its pattern binds is bound."""
         binds: Binds = []
-        block = decided(op, self.values, binds)
+        block = decided(op, self.values, binds, self.true)
         for var, value in binds if block is not None else ():
             self.is_now(var, value, op, out)
         return block
@@ -201,7 +202,7 @@ class Threader:
         at = self.place_of_test(rest)
         if at is None:
             return None
-        own = {var, *(each.var for each in rest[:at] if each.var is not None)}
+        own = {var, *own_vars(Block(rest[:at], Result(literal(None))))}
         if not all(map(self.is_replaced, own)) or self.is_used_after(own, rest[at + 1 :], block):
             return None
         decisions = [self.decision(var, end, rest[: at + 1]) for end in ends]
@@ -232,15 +233,15 @@ class Threader:
         left: list[Let] = []
         for instr in between[:-1]:
             op = instr.op
-            known = answer(op, [now(value, values) for value in operands(op)])
+            known = answer(op, [now(value, values) for value in operands(op)], self.true)
             if known is None and type(op) is Logic:
-                known = shortcut(op, values)
+                known = shortcut(op, values, self.true)
             if known is not None and instr.var is not None:
                 values[instr.var] = known
             elif known is None:
                 left.append(instr)
         binds: Binds = []
-        taken = decided(between[-1].op, values, binds)
+        taken = decided(between[-1].op, values, binds, self.true)
         values.update(binds)
         if not all(self.is_replaced(bound_var) for bound_var, _ in binds):
             taken = None
@@ -358,10 +359,10 @@ def now(value: Expr, values: Values) -> Expr:
     return again(value)
 
 
-def decided(op: Op, values: Values, binds: Binds) -> Block | None:
+def decided(op: Op, values: Values, binds: Binds, true: Vars) -> Block | None:
     """The block that a conditional runs, where values say so."""
     if type(op) is If:
-        is_true = truth(now(op.test, values))
+        is_true = truth(now(op.test, values), true)
         return None if is_true is None else op.then if is_true else op.otherwise
     if type(op) is not Match:
         return None
@@ -379,10 +380,10 @@ def decided(op: Op, values: Values, binds: Binds) -> Block | None:
     return Block([], Result(literal(None), op.span)) if op.lenient else None
 
 
-def shortcut(op: Logic, values: Values) -> Expr | None:
+def shortcut(op: Logic, values: Values, true: Vars) -> Expr | None:
     """The value of `and` or `or` where the first operand decides, or the rest is an atom."""
     first = now(op.first, values)
-    is_true = truth(first)
+    is_true = truth(first, true)
     if is_true is None:
         return None
     if is_true is not op.is_and:
