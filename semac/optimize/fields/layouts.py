@@ -1,4 +1,4 @@
-"""The tuples that functions return in place of maps and lists: what is where, and how a caller makes the whole again."""
+"""The tuples that functions return in place of maps: what is where, and how a caller makes the whole value again."""
 
 from __future__ import annotations
 
