@@ -278,6 +278,29 @@ STAGES = (
     "(define (climb n out) (when (> n 0) (climb (- n 2) out) (channel/send out n) (climb (- n 3) out))) "
     "(define (steps n cap) (let ((out (channel/new cap))) (async (climb n out) (channel/close out)) out)) "
     "(define (leaves tree cap) (let ((out (channel/new cap))) (async (walk tree out) (channel/close out)) out)) "
+    "(define (parts xs out) (if (null? xs) (channel/send out '(0)) (let ((inner (channel/new 2)))"
+    " (async (parts (cdr xs) inner) (channel/close inner)) (let loop () (let ((p (channel/recv inner)))"
+    " (when (not (nil? p)) (channel/send out p) (channel/send out (cons (first xs) p)) (loop))))))) "
+    "(define (subsets xs cap) (let ((out (channel/new cap))) (async (parts xs out) (channel/close out)) out)) "
+    "(define (nested n cap) (let ((out (channel/new cap))) (async (when (> n 0) (let ((inner (nested (- n 1) cap)))"
+    " (let loop ((x (channel/recv inner))) (when (not (nil? x)) (channel/send out (+ x n))"
+    " (loop (channel/recv inner)))) (channel/send out n))) (channel/close out)) out)) "
+    "(define (branches tree cap) (let ((out (channel/new cap))) (async (if (list? tree) (for-each (fn (t)"
+    " (let ((inner (branches t 1))) (let loop () (let ((x (channel/recv inner))) (unless (nil? x)"
+    " (channel/send out x) (loop)))))) tree) (channel/send out tree)) (channel/close out)) out)) "
+    "(define (rows n out) (for-each (fn (i) (when (odd? i) (rows (- n 1) out)) (channel/send out (list n i)))"
+    " (range n))) "
+    "(define (triangle n cap) (let ((out (channel/new cap))) (async (rows n out) (channel/close out)) out)) "
+    "(define (alike a b) (let loop ((x (channel/recv a)) (y (channel/recv b)) (n 0)) (cond ((and (nil? x) (nil? y)) n)"
+    " ((equal? x y) (loop (channel/recv a) (channel/recv b) (+ n 1))) (else (list n x y))))) "
+    "(define (summed f in) (let loop ((acc '()) (n 0)) (let ((x (channel/recv in))) (if (or (nil? x) (> n 9)) acc"
+    " (loop (cons (f x) acc) (+ n 1)))))) "
+    "(define (rotate chans n) (let loop ((chans chans) (n n) (xs '())) (if (or (= n 0) (null? chans)) (reverse xs)"
+    " (let ((x (channel/recv (first chans)))) (if (nil? x) (loop (rest chans) (- n 1) (cons :end xs))"
+    " (loop (append (rest chans) (list (first chans))) (- n 1) (cons x xs))))))) "
+    '(define (parse in x n) (cond ((nil? x) (list n)) ((= n 0) (error "deep")) ((number? x) (cons x (parse in'
+    " (channel/recv in) (- n 1)))) (else (let ((rest (parse in (channel/recv in) (- n 2)))) (cons (car x) rest))))) "
+    "(define (drained chans) (map (fn (c) (summed (fn (x) (list x)) c)) chans)) "
     "(define held '()) "
     "(define (held-stage f in cap) (let ((out (channel/new cap))) (set! held (cons (async (let loop"
     " ((x (channel/recv in))) (if (nil? x) (channel/close out) (begin (channel/send out (f x))"
@@ -340,6 +363,10 @@ class Quiet:
                 f"(counter {self.pick('0', '5')} {self.capacity()})",
                 f"(steps {self.pick('3', '7')} {self.capacity()})",
                 f"(leaves '(1 (2 3) ((4))) {self.capacity()})",
+                f"({self.pick('leaves', 'branches')} '(1 (2 3) ((4))) {self.capacity()})",
+                f"(subsets '(1 2 3) {self.capacity()})",
+                f"(nested {self.pick('0', '3', '5')} {self.capacity()})",
+                f"(triangle {self.pick('2', '4')} {self.capacity()})",
             )
         inner = self.pipeline(stages - 1)
         cap = self.capacity()
@@ -388,6 +415,16 @@ class Quiet:
             f"(set! {p} (merge {p} {self.pipeline(1)} {self.capacity()}))",
             f"(note (foldl + 0 (collect (numbers 5 {self.capacity()}))))",
             f"(set! tally (+ tally 10)) (note (channel/recv {p}))",
+            f"(note (alike {p} {self.pipeline(1)}))",
+            f"(note (alike {self.pipeline(0)} {self.pipeline(0)}))",
+            f"(note (alike {p} {p}))",
+            f"(note (summed {self.function()} {p}))",
+            f"(note (summed {self.function()} {self.pipeline(1)}))",
+            f"(note (rotate (list {p} {self.pipeline(1)} {self.pipeline(0)}) {self.pick('3', '9', '30')}))",
+            f"(note (parse {p} (channel/recv {p}) {self.pick('3', '30')}))",
+            f"(note (drained (list {p} {self.pipeline(1)})))",
+            f"(note (map (fn (i) (take-from {p} i)) '(0 1 2)))",
+            f"(note (map (fn (i) (channel/recv {p}) (take-from {p} i)) '(0 1 2)))",
         )
 
     def loud(self, count: int) -> str:

@@ -35,7 +35,7 @@ def native_call(context: Context, call: Any, forms: Any, scope: Scope) -> Any:
         return call
     if is_inline:
         is_inline = not any(may_wait(context, form, scope) for form in forms)
-        if is_inline and not any(may_call_back(context, form, scope) for form in forms):
+        if is_inline and not may_call_back(context, forms[0], scope):  # the others are data
             return call
     return Runtime(CALL_NATIVE, [Builtin(call.name), Const(is_inline), *call.args], span=call.span)
 

@@ -38,6 +38,24 @@ class Give(Op):
     args: list[Expr]
 
 
+class Pull(Op):
+    """`channel/recv` of who takes the values of pulled tasks itself. args: the channel."""
+
+    exprs = ("args",)
+    args: list[Expr]
+
+
+class Consume(Op):
+    """A call of a function that only receives and computes, or of its copy that takes the values of pulled tasks. head:
+    the function. data: what both read besides the arguments, as the runtime is asked about it."""
+
+    exprs = ("head", "copy", "data", "args")
+    head: Expr
+    copy: Expr
+    data: Expr
+    args: list[Expr]
+
+
 class Facts(Op):
     """A tuple of what the runtime asks about a pulled task, in whatever form it is held. items: channels, or data."""
 

@@ -39,7 +39,7 @@ from semac.anf.nodes import (
     Result,
     Throw,
 )
-from semac.anf.step_nodes import Facts
+from semac.anf.step_nodes import Consume, Facts, Pull
 from semac.anf.walk import blocks
 from semac.generate import guards
 from semac.generate.constants import LISTS, MAPS, constant
@@ -52,6 +52,7 @@ from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, 
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.sources import is_list_object, items_at_hand
+from semac.generate.steps import consume, pull
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function
@@ -336,6 +337,8 @@ EXPRESSIONS: dict[type, Any] = {
     Guarded: guarded,
     Fits: guards.fits,
     Facts: make_vector,
+    Pull: pull,
+    Consume: consume,
     MakeVector: make_vector,
     MakeMap: make_map,
     If: if_,

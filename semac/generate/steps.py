@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
+from semac.anf.step_nodes import Consume, Give, Pull, Receive, Send, YieldFrom
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.pyast import Loc, assign, attribute, builtin, call, compare, const, name
@@ -109,6 +109,20 @@ def give(c: Context, op: Give, dest: Dest) -> None:
     loc = c.loc(op)
     c.append(ast.Expr(ast.Yield(value, **loc), **loc))
     c.finish(const(None, loc), dest, loc, False)
+
+
+def pull(c: Context, op: Pull) -> ast.expr:
+    """`next(channel.source, None)`"""
+    (channel,) = c.exprs(op.args)
+    loc = c.loc(op)
+    return call(builtin("next", loc), [attribute(channel, "source", loc), const(None, loc)], loc)
+
+
+def consume(c: Context, op: Consume) -> ast.expr:
+    """`consume(function, copy, data, ...)`"""
+    head, copy, data, *args = c.exprs([op.head, op.copy, op.data, *op.args])
+    loc = c.loc(op)
+    return call(c.runtime(STEPS + "consume", loc), [head, copy, data, *args], loc)
 
 
 def yield_from(c: Context, op: YieldFrom, dest: Dest) -> None:

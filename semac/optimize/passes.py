@@ -58,6 +58,7 @@ from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.repeats import read_once
 from semac.optimize.results import drop_results
+from semac.optimize.steps.consumed import consume_at_once
 from semac.optimize.steps.pulled import pull_tasks
 from semac.optimize.steps.tasks import SPAWN, step_tasks
 from semac.optimize.tails import clear_trampolines
@@ -128,6 +129,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("sums", sum_ints, [For]),  # loops that add up ints become `sum`
     Pass("pulled", pull_tasks, (SPAWN, "async/spawn"), needs="steps"),  # silent tasks also run when they are needed
     Pass("steps", step_tasks, (SPAWN, "async/spawn")),  # tasks that wait for channels are generators
+    Pass("consumed", consume_at_once, ["channel/recv"], needs="pulled"),  # silent receivers ask pulled tasks themselves
     Pass("plain", write_plainly, optional=False),  # in text for people, guarded operations become calls
 )
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
-from semac.anf.step_nodes import Facts
+from semac.anf.step_nodes import Consume, Facts
 from semac.anf.walk import all_blocks, blocks, operands, params_of
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.types.lattice import DICT, FN, LIST
+from semac.types.lattice import DICT, FN, LIST, Type
 from semac.verify.faults import Place
 
 BARE, GENERAL = "bare", "general"
@@ -222,7 +222,8 @@ def hands_on(op: Op) -> frozenset[int]:
     if kind is Facts:
         return frozenset(range(len(op.items)))  # type: ignore[attr-defined]
     if known_callees(op) is not None:
-        return frozenset(range(1, 1 + len(op.args)))  # type: ignore[attr-defined]
+        first = 3 if kind is Consume else 1
+        return frozenset(range(first, first + len(op.args)))  # type: ignore[attr-defined]
     return frozenset()
 
 
@@ -237,9 +238,9 @@ def handed(op: Op) -> list[tuple[Any, Expr]]:
 
 def known_callees(op: Op) -> list[Function] | None:
     """The functions of the unit that a call reaches; None where others may be called."""
-    if type(op) is not anf.Call:
+    if type(op) is not anf.Call and type(op) is not Consume:
         return None
-    head = op.head.type
+    head: Type = op.head.type
     if not head.only(FN) or not head.fns or not all(type(member) is Function for member in head.fns):
         return None
     return list(head.fns)

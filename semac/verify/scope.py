@@ -7,7 +7,7 @@ from typing import Any
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
-from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
+from semac.anf.step_nodes import Consume, Give, Pull, Receive, Send, YieldFrom
 from semac.anf.walk import blocks, exit_operands, operands, params_of, pattern_vars
 from semac.generate.python_ops import EFFECT, PYTHON_OPS
 from semac.ir.nodes import Function, NamedLet, Var
@@ -21,7 +21,8 @@ Targets = frozenset[Any]
 NONE: Targets = frozenset()
 RAISES = frozenset((
     anf.Call, anf.CallBuiltin, anf.CallOpen, anf.Throw, anf.PyAttr, anf.PyItem, anf.PyCall, anf.PySetAttr, anf.Import,
-    anf.PyImport, anf.Destructure, anf.Guarded, anf.For, anf.Comprehension, Give, Receive, Send, YieldFrom,
+    anf.PyImport, anf.Destructure, anf.Guarded, anf.For, anf.Comprehension, Consume, Give, Pull, Receive, Send,
+    YieldFrom,
 ))  # fmt: skip
 
 ON_INTS = frozenset(("+", "-", "max", "min"))  # builtins that never raise for ints

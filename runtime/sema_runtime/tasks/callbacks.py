@@ -25,6 +25,8 @@ CALLING_THE_FIRST = frozenset(("apply", "foldl", "foldr"))
 def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> Any:
     """The result of a builtin. is_inline: whether the reference's machine runs it inline."""
     queue = scheduler()
+    if queue.pulled is not None and queue.pulled.is_quiet:
+        return native(*args)
     fiber = queue.current()
     outer = fiber.callback
     is_inline = is_inline or (outer is not None and outer.is_inline)

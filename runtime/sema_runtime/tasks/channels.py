@@ -103,6 +103,7 @@ class Channel:
         if callback is not None:
             callback.is_fresh = False
             callback.is_used = True
+        pulled.is_quiet = True
         try:
             value = next(self.source, None)
         except Exception:
@@ -114,6 +115,8 @@ class Channel:
             if LAST_RUN[0] is run and value is not None and not is_first:
                 run[2] += 1
                 return value
+        finally:
+            pulled.is_quiet = False
         return self.pulled(value, is_first)
 
     def pulled(self, value: Any, is_first: bool = False) -> Any:

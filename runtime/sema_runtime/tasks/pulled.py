@@ -14,10 +14,10 @@ the start. An error in a pulled task settles as well: the scheduler comes to the
 
 from __future__ import annotations
 
-from sema_runtime.tasks.channels import TAKEN, Channel
+from sema_runtime.tasks.channels import FAILED, TAKEN, Channel
 from sema_runtime.tasks.scheduler import Scheduler
 from sema_runtime.tasks.steppers import Stepper
-from sema_runtime.tasks.still import is_still
+from sema_runtime.tasks.still import are_still_and_few, is_still
 from sema_runtime.tasks.waiting import LAST_RUN, PULLING
 
 TYPE_CHECKING = False
@@ -82,6 +82,8 @@ class Pulled:
         self.tasks: list[tuple[Stepper, Values]] = []
         self.before: dict[Channel, tuple[list[Any], bool, int]] = {}  # of each channel: values, whether closed, room
         self.late: dict[Channel, Values] = {}  # of channels that had a receiver before they had a sender
+        self.consumers: dict[Any, bool] = {}  # whether what a function reads besides its arguments never changes
+        self.is_quiet = False  # whether code of theirs runs now, which gives no turns
         self.is_finite = True  # whether all can be forgotten when all tasks have ended
 
     # Tasks
@@ -153,7 +155,7 @@ class Pulled:
         if run is not None and run[0] == (word, what):
             run[2] += 1
         else:
-            self.begin_run([(word, what), self, 0])
+            self.begin_run([(word, what), None, 0])
 
     def note_receive(self, channel: Channel) -> None:
         """Keeps that the root has received, from another channel than before: `channel_recv` counts on."""
@@ -170,19 +172,51 @@ class Pulled:
         if len(self.counts) > MOST_STEPS:
             self.settle()
 
+    # Functions that receive
+
+    def can_consume(self, copy: Callable[..., Any], data: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
+        """Whether a call of a function that only receives and computes can be done again later."""
+        callback = self.root.callback
+        if callback is not None and (callback.is_fresh or not callback.is_used):
+            return False  # its first receive would give a turn, or not, and nobody counts them
+        is_known = self.consumers.get(copy)
+        if is_known is None:
+            is_known = self.consumers[copy] = all(map(is_still, data))
+        return is_known and are_still_and_few(args)
+
+    def consume(self, function: Callable[..., Any], copy: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """The value of a function, by its copy."""
+        self.is_quiet = True
+        try:
+            value = copy(*args)
+        except Exception:
+            value = FAILED
+        except BaseException:
+            self.break_off()
+            raise
+        finally:
+            self.is_quiet = False
+        if value is FAILED:
+            self.settle()
+            return function(*args)
+        LAST_RUN[0] = None
+        self.begin_run([("consume", (function, args)), None, 0])
+        self.ended()
+        return value
+
     # Ends
 
     def ended(self) -> None:
         """Forgets everything where all tasks have ended and nobody can ask for more than that."""
-        if not self.is_finite or any(has_more(values) for _, values in self.tasks):
+        if not self.is_finite or self.queue.pulled is not self or any(has_more(values) for _, values in self.tasks):
             return
         self.leave()
         for channel in self.before:
             channel.closed = True
         for task, _ in self.tasks:
             task.promise.resolve(None)
-            self.queue.begun.discard(task)
             task.leave()
+        self.run = None  # no cycle keeps what the tasks have read in memory
 
     def break_off(self) -> None:
         """An exception that isn't the program's has ended generators: none is used again."""
@@ -223,7 +257,11 @@ class Pulled:
             what.receive_now(True)
         elif word == "pause":
             self.queue.pause()
+        elif word == "consume":
+            function, args = what
+            function(*args)
         elif word == "begin":
+            what.start()
             self.queue.begin(what)
         else:
             self.queue.drain()

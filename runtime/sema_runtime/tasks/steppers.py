@@ -34,10 +34,13 @@ class Stepper(Task):
 
     __slots__ = ("generator", "step")
 
-    def __init__(self, scheduler: Turns, function: Callable[[Stepper], Steps]) -> None:
-        super().__init__(scheduler, function)  # type: ignore[arg-type]
-        self.generator: Steps = function(self)
-        self.step: Callable[[Any], Any] = self.generator.send
+    generator: Steps
+    step: Callable[[Any], Any]
+
+    def start(self) -> None:
+        """Makes the generator. Until then, no cycle keeps the task in memory."""
+        self.generator = self.function(self)  # type: ignore[call-arg]
+        self.step = self.generator.send
 
     def ended(self, end: BaseException) -> None:
         """Settles the promise as the generator ended. Raises what ends the program, too: Ctrl-C, exit."""
@@ -85,9 +88,9 @@ class OpenStepper(Stepper):
 
     __slots__ = ()
 
-    def __init__(self, scheduler: Turns, function: Callable[[Stepper], Steps]) -> None:
-        super().__init__(scheduler, function)
-        scheduler.begun.add(self)
+    def start(self) -> None:
+        super().start()
+        self.scheduler.begun.add(self)
 
 
 class TaskGreenlet(greenlet):  # type: ignore[misc]

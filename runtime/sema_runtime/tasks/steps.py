@@ -10,7 +10,7 @@ from sema_runtime.tasks.limits import milliseconds
 from sema_runtime.tasks.promises import AsyncPromise, wrong_value
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.tasks.steppers import OpenStepper, Stepper
-from sema_runtime.tasks.waiting import Waiter
+from sema_runtime.tasks.waiting import PULLING, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,19 @@ def spawn(
         promise: AsyncPromise | None = begin(queue, kind, function, pulled, facts)
         if promise is not None:
             return promise
-    return queue.begin(kind(queue, function))
+    task = kind(queue, function)  # type: ignore[arg-type]
+    task.start()
+    return queue.begin(task)
+
+
+def consume(function: Callable[..., Any], copy: Callable[..., Any], data: tuple[Any, ...], *args: Any) -> Any:
+    """Calls a function that only receives and computes; or a copy of it that takes the values of pulled tasks itself,
+    where nobody can tell (`tasks/pulled.py`). data: what both read, besides the arguments."""
+    if PULLING:
+        pulled = scheduler().pulled
+        if pulled is not None and pulled.is_alone() and pulled.can_consume(copy, data, args):
+            return pulled.consume(function, copy, args)
+    return function(*args)
 
 
 def await_(me: Stepper, value: Any) -> Steps:

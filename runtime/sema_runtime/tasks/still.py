@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 
+from sema_runtime.tasks.channels import TAKEN, Channel
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
@@ -18,9 +19,10 @@ from sema_runtime.values.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
+FEW = 200
 ATOMS = frozenset((int, float, complex, bool, type(None), str, bytes, Char, Keyword, Symbol))
 
 
@@ -51,6 +53,33 @@ def is_still(value: Any) -> bool:
             if kind is type(function):
                 seen.add(item)
             stack.append(parts(item))
+    return True
+
+
+def are_still_and_few(values: Sequence[Any]) -> bool:
+    """Whether values consist of few parts: atoms, silent functions, channels with pulled senders, and lists, vectors,
+    maps and records of them."""
+    stack = list(values)
+    left = FEW
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind in ATOMS:
+            continue
+        left -= 1
+        if left < 0:
+            return False
+        if kind is Channel:
+            if item.source is None or item.source is TAKEN:
+                return False
+        elif kind is List and item.next is not None:  # a linked list isn't made flat for this
+            stack += (item.car, item.next)
+        elif (kind not in CONTAINERS and not issubclass(kind, (Record, *ratio()))) or (
+            hasattr(kind, "__len__") and len(item) > FEW
+        ):
+            return False
+        else:
+            stack += parts(item)
     return True
 
 

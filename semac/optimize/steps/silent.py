@@ -12,12 +12,14 @@ from sema_runtime.catalogue_index import INDEX
 from semac.anf import nodes as anf
 from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, Closure, Expr, Guarded, Op, Read, Ref
 from semac.anf.nodes import Python as PythonOp
+from semac.anf.step_nodes import Pull
 from semac.anf.walk import all_blocks, bound, code_of, exit_operands, operands
 from semac.ir.nodes import Function, Var
 from semac.optimize.steps.waits import PURE, RUNTIME, called_by, functions_of, takes_function
 from semac.types.lattice import BOOL, CHAR, FN, KEYWORD, NIL, NUMBER, STR, SYMBOL
 from semac.types.signatures import signatures_of
 
+CALL_NATIVE = "sema_runtime.tasks.callbacks:call_native"
 ATOMS = NUMBER | STR | BOOL | NIL | CHAR | KEYWORD | SYMBOL
 CHANGING = ("lib.text.bytes", "lib.numbers.typed_arrays")  # modules of what can be changed
 NOT_SILENT = frozenset((anf.SetArrayItem, anf.Try, anf.MakeRecordType))
@@ -46,6 +48,8 @@ def silent_calls(op: Op) -> list[Function] | None:
     kind = type(op)
     if kind in NOT_SILENT or (kind is Assign and op.define == "global"):  # type: ignore[attr-defined]
         return None
+    if kind is Pull:
+        return []
     if kind is CallBuiltin:
         name: str = op.name  # type: ignore[attr-defined]
         if not is_silent_builtin(name):
@@ -55,6 +59,9 @@ def silent_calls(op: Op) -> list[Function] | None:
         return called_values(op.head) if all(silent_head(op.head)) else None  # type: ignore[attr-defined]
     if kind is CallRuntime:
         path: str = op.path  # type: ignore[attr-defined]
+        if path == CALL_NATIVE and type(op.args[0]) is anf.BuiltinRef:  # type: ignore[attr-defined]
+            name, args = op.args[0].name, op.args[2:]  # type: ignore[attr-defined]
+            return callbacks(args) if is_silent_builtin(name) else None
         return [] if path == "builtins:next" or (path.startswith(RUNTIME) and not path.startswith(EXCEPT)) else None
     if kind is Guarded:
         slow: str = op.slow  # type: ignore[attr-defined]

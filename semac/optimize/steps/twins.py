@@ -6,12 +6,12 @@ that may be part of an endless chain is none of its calls, since a chain of gene
 
 from __future__ import annotations
 
-from semac.anf.nodes import Assign, Block, Call, Closure, Jump, Let, Loop, Ref, Result
-from semac.anf.walk import all_blocks, code_of
+from semac.anf.nodes import Assign, Block, Call, Closure, Jump, Let, Loop, Op, Ref, Result
+from semac.anf.walk import all_blocks, code_of, instructions
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
+from semac.optimize.steps.copied import copied_function
 from semac.optimize.steps.rewrite import Stepped, is_step, own_operations
-from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
 
 
@@ -28,9 +28,11 @@ class Twins:
         self.stepping = self.those_that_wait()
         self.made: dict[Function, Var] = {}
 
-    def those_that_wait(self) -> set[Function]:
-        """The functions with operations that wait in their own code, and those that call one of these there."""
-        own = {function: own_operations(function) for function in self.definitions}
+    def those_that_wait(self, inside: bool = False) -> set[Function]:
+        """The functions with operations that wait in their own code, and those that call one of these there. inside: or
+        in functions that are made there."""
+        find = all_operations if inside else own_operations
+        own = {function: find(function) for function in self.definitions}
         waiting = {function for function, ops in own.items() if any(map(is_step, ops))}
         while True:
             more = {
@@ -53,18 +55,11 @@ class Twins:
     def make(self, function: Function) -> Var:
         """Defines the twin, after the function."""
         definition = self.definitions[function]
-        var = Var(f"{self.prefix}{definition.var.name}", None, is_global=True)
-        var.defined = 1
-        var.type = definition.var.type
+        twin, functions = self.copied(function)
+        var: Var = twin.var  # type: ignore[assignment]
         self.made[function] = var
-        copier = Copier()
-        twin = copier.function(function, var)
-        for before, after in copier.vars:
-            after.type = before.type
-        twin.original = function.original or function
-        twin.type = function.type
         var.function = twin
-        self.unit.functions += copier.functions
+        self.unit.functions += functions
         self.unit.globals[var.name] = var
         span = definition.closure.span
         if twin.self_tail:
@@ -80,9 +75,25 @@ class Twins:
         self.rewrite(function, twin)
         return var
 
+    def copied(self, function: Function) -> tuple[Function, list[Function]]:
+        """A copy of a function, and the functions in it."""
+        return copied_function(function, self.variable(function))
+
+    def variable(self, function: Function) -> Var:
+        """The global that a copy of a function will be the value of."""
+        definition = self.definitions[function]
+        var = Var(f"{self.prefix}{definition.var.name}", None, is_global=True)
+        var.defined = 1
+        var.type = definition.var.type
+        return var
+
     def rewrite(self, function: Function, twin: Function) -> None:
         """Makes a generator of the copy of a function."""
         Stepped(twin, self).rewrite()
+
+
+def all_operations(function: Function) -> list[Op]:
+    return [instr.op for instr in instructions(code_of(function))]
 
 
 def called(op: Call) -> Function | None:

@@ -77,18 +77,22 @@ def channel_recv(channel: Any) -> Any:
     if CALLING:
         return channel.receive(scheduler()) if source is None else channel.pull()
     if source is not None:  # as in Channel.pull, without its frames
+        run = channel.run
+        pulled = run[1]
+        pulled.is_quiet = True
         try:
             value = next(source, None)
         except Exception:
             value = FAILED
         except BaseException:
-            channel.run[1].break_off()
+            pulled.break_off()
             raise
         else:
-            run = channel.run
             if LAST_RUN[0] is run and value is not None:
                 run[2] += 1
                 return value
+        finally:
+            pulled.is_quiet = False
         return channel.pulled(value)
     buffer = channel.buffer  # as in Channel.receive, without its frames
     if buffer:
