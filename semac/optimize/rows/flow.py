@@ -53,12 +53,16 @@ class Flows:
         self.places: dict[Any, Place] = {}  # of variables, and of the results of functions
         self.all: list[Place] = []
         self.is_closed = unit.is_sealed
+        self.defined: set[Var] = set()  # globals
+        self.read: set[Var] = set()
         for block in unit.blocks:
             self.block(block, None)
             for value in exit_operands(block.exit):
                 self.show(value)
         for function in functions(unit):
             self.function(function)
+        for var in self.defined - self.read:  # it is there for who looks at the program
+            self.of(var).is_deep = True
         spread_depth(self.all)
 
     def new(self) -> Place:
@@ -79,6 +83,7 @@ class Flows:
             function = function_of(expr)
             if function is not None:
                 self.open(function)
+            self.read.add(expr.var)
             return self.of(expr.var)
         place = self.new()
         if type(expr) is Lit and type(expr.value) is List:
@@ -155,11 +160,11 @@ class Flows:
         if name == "list" and args:
             self.row(instr, args, result)
         elif name in FIRSTS and len(args) == 1:
-            self.read(args[0], FIRSTS[name], result)
+            self.item(args[0], FIRSTS[name], result)
         elif name == "nth" and len(args) == 2:
             index = args[1].value if type(args[1]) is Lit else None
             self.value(args[1]).is_seen = True
-            self.read(args[0], index if type(index) is int and index >= 0 else None, result)
+            self.item(args[0], index if type(index) is int and index >= 0 else None, result)
         elif name == "last" and len(args) == 1:
             join(result, self.listed(args[0]))
         elif name in ASKS and len(args) == 1:
@@ -184,7 +189,7 @@ class Flows:
         for index, item in enumerate(items):
             join(part_of(result, index), self.value(item))
 
-    def read(self, subject: Expr, index: int | None, result: Place) -> None:
+    def item(self, subject: Expr, index: int | None, result: Place) -> None:
         place = self.value(subject)
         if index is None:
             place.is_seen = True
@@ -304,12 +309,15 @@ def read(flows: Flows, op: anf.Read, result: Place) -> None:
     function = op.var.known_function
     if function is not None:
         flows.open(function)
+    flows.read.add(op.var)
     join(result, flows.of(op.var))
 
 
 def assign(flows: Flows, op: anf.Assign, result: Place) -> None:
     if op.define and function_of(op.value) is op.var.known_function is not None:
         return  # the variable is the function's name
+    if op.var.is_global:
+        flows.defined.add(op.var)
     join(flows.of(op.var), flows.value(op.value))
     join(result, flows.of(op.var))
 

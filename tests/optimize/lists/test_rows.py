@@ -19,9 +19,6 @@ TUPLES = [
     "(list (first (best {:a 3 :b 5})) (first (best {1 2})))",
     '(define counts (foldl (fn (m w) (assoc m w (+ 1 (get m w 0)))) {} (string/split "a b a c a b" " "))) '
     "(map first (take 2 (sort-by (fn (e) (- 0 (nth e 1))) (map/entries counts))))",
-    "(define (split xs) (let loop ((xs xs) (a '()) (b '())) (if (null? xs) (list a b) "
-    "(loop (cdr xs) (cons (car xs) b) a)))) (define (f xs) (let (([a b] (split xs))) (+ (length a) (length b)))) "
-    "(list (f '(1 2 3)) (length (nth (split '(1)) 1)))",
     "(define (tree n) (if (= n 0) nil (list (tree (- n 1)) n (tree (- n 1))))) "
     "(define (sum t) (if (nil? t) 0 (+ (sum (nth t 0)) (nth t 1) (sum (nth t 2))))) (sum (tree 4))",
     "(define (f xs) (foldl (fn (s x) (+ s (foldl + 0 x))) 0 (map (fn (x) (list x 1 2)) xs))) (f '(1 2))",
@@ -32,6 +29,9 @@ TUPLES = [
     "(define (f rows) (map cadr rows)) (f (map (fn (x) (list x (* 2 x))) (range 3)))",
 ]
 SEEN = [  # somebody would notice, or variables hold the parts
+    "(define (split xs) (let loop ((xs xs) (a '()) (b '())) (if (null? xs) (list a b) "
+    "(loop (cdr xs) (cons (car xs) b) a)))) (define (f xs) (let (([a b] (split xs))) (+ (length a) (length b)))) "
+    "(list (f '(1 2 3)) (length (nth (split '(1)) 1)))",
     "(define (step s x) (list (+ x (first s)) (cons x (cadr s)))) "
     "(let ((s (foldl step (list 0 '()) (range 4)))) (list (first s) (reverse (cadr s))))",
     "(define (f n) (let ((row (list n (list n 2)))) (let (([a inner] row)) (+ a (length inner) (cadr inner))))) (f 3)",
