@@ -116,7 +116,7 @@ class Inliner:
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
         self.handlers = 0  # around the code at hand
         self.moved: set[Var] = set()  # functions of the top level that have become part of a caller
-        self.places = Counter(uses_of(unit)) if unit.is_closed else Counter()  # of each global: where it is named
+        self.places = Counter(uses_of(unit))  # of each global: where it is named
 
     def form(self, form: Block, defined: set[Var]) -> None:
         self.block(form, None, False, defined)
@@ -189,6 +189,8 @@ class Inliner:
         """Whether a call is the only place that names a function, which can stand there however much it does."""
         if self.places[var] != 1 or not var.is_global or function is owner or function not in self.sizes:
             return False
+        if owner is not None and not self.unit.is_closed:
+            return False  # what others call stays as small as it is
         if self.handlers:
             return False  # an error would no longer end the call of a function, which some operations count on
         return can_be_part(function)

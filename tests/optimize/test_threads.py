@@ -225,3 +225,19 @@ def test_answers_of_parts(name: str, mode: str, skipped: str, monkeypatch: pytes
 def test_no_map_is_made(name: str) -> None:
     python = compile_source(PARTS[name][0], "<test>", "program").python_text()
     assert "Map(" not in python and ".d[" not in python
+
+
+def test_copies_of_a_module_return_tuples() -> None:
+    python = compile_source(PARTS["functions that call each other"][0], "<test>", "module").python_text()
+    private, public = python.split("def _fast_odd(")[1].split("def odd(")
+    assert "Map(" not in private and ".d[" not in private
+    assert "Map(" in public
+
+
+def test_a_form_of_a_module_has_the_function_that_it_alone_calls() -> None:
+    text = (
+        "(define (step s i) (if (= 0 (mod i 7)) (assoc s :bad (+ 1 (:bad s))) (assoc s :sum (+ i (:sum s)) :last i)))"
+        " (define end (foldl (fn (s i) (step s i)) {:sum 0 :bad 0 :last nil} (range 100)))"
+    )
+    python = compile_source(text, "<test>", "module").python_text()
+    assert "def step(" in python and "step(" not in python.split("def make_end(")[1]

@@ -20,51 +20,42 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from semac.anf.build import is_fixed
-from semac.anf.literals import literal
 from semac.anf.nodes import (
     Assign,
     Block,
     Call,
     CallBuiltin,
     Closure,
-    Destructure,
     Expr,
     For,
     If,
     Let,
-    Lit,
     Loop,
-    MakeMap,
     MakeVector,
     Match,
     Op,
     Read,
     Ref,
     Result,
-    SequencePattern,
     Throw,
     Try,
-    VarPattern,
     With,
 )
 from semac.anf.walk import blocks, exit_operands, operands
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import function_of
 from semac.optimize.fields.carriers import read_keys
-from semac.optimize.fields.known import PLAIN, constant, is_row, parts_of, truth
-from semac.optimize.fields.split import again, stops
+from semac.optimize.fields.known import constant, is_row, parts_of
+from semac.optimize.fields.layouts import Group, Layout, Shape, Whole
+from semac.optimize.fields.split import split_code, stops
 from semac.optimize.fields.threads import Threader
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 
 NESTED = (If, Match, Loop, For, Try, With)  # operations whose value is that of a block inside
 RAISERS = frozenset(("error", "throw", "raise"))
-MOST_SHAPES = 3
-MOST_FIELDS = 8
-
-Shape = tuple[str, tuple[Any, ...]]  # "map", "list" or "vector", and the keys
 
 
 class End(NamedTuple):
@@ -89,28 +80,24 @@ def return_parts(unit: Unit) -> None:
     Parts(all_code(unit)).run()
 
 
-class Group:
-    """Functions that return the same tuples. made: what each shape is made of, at each place that makes it. has_nil:
-    whether some of them return nil, too."""
-
-    def __init__(self) -> None:
-        self.made: dict[Shape, list[dict[Any, Expr]]] = {}
-        self.has_nil = False
-
-    def add(self, other: Group) -> None:
-        self.has_nil = self.has_nil or other.has_nil
-        for shape, made in other.made.items():
-            self.made.setdefault(shape, []).extend(made)
-
-    def is_small(self) -> bool:
-        return 0 < len(self.made) <= MOST_SHAPES and all(len(keys) <= MOST_FIELDS for _, keys in self.made)
+def return_parts_of(unit: Unit, functions: set[Function]) -> set[Function | None]:
+    """The same for some functions of a module that the module alone calls. Returns those whose code has changed, None
+    if that of a form has."""
+    if is_traced() or stops(unit) or {"threads", "parts"} & left_out(unit):
+        return set()
+    changed = Parts(all_code(unit), functions).run()
+    if changed and "fields" not in left_out(unit):
+        for part in changed:
+            split_code(Code(part.block, part.function))
+    return {part.function for part in changed}
 
 
 class Parts:
-    """Finds and rewrites the functions of one unit."""
+    """Finds and rewrites the functions of one unit. only: those that may be rewritten, None: all."""
 
-    def __init__(self, code: list[Code]) -> None:
+    def __init__(self, code: list[Code], only: set[Function] | None = None) -> None:
         self.code = code
+        self.only = only
         self.part_of = {part.function: part for part in code if part.function is not None}
         self.sites: dict[Function, list[Site]] = {}
         self.uses: dict[Var, list[tuple[Op | None, int]]] = {}  # (operation, position); None: the value of a block
@@ -119,15 +106,12 @@ class Parts:
         self.groups: dict[Function, Group] = {}
         self.raw: dict[Var, Var] = {}  # the variable of a call → that of the tuple
 
-    def run(self) -> None:
+    def run(self) -> list[Code]:
+        """Rewrites them; returns the code that has changed."""
         self.scan()
         functions = self.candidates()
-        if not functions:
-            return
         self.join(functions)
         functions = self.that_pay(functions)
-        if not functions:
-            return
         changed: dict[Code, set[Var]] = {}
         layouts = {
             id(group): Layout(group) for group in {id(g): g for g in map(self.groups.get, functions)}.values() if group
@@ -143,6 +127,7 @@ class Parts:
                 changed.setdefault(end.part, set())
         for part, true in changed.items():
             Threader(Code(part.block, part.function), frozenset(true)).run()
+        return list(changed)
 
     # What there is
 
@@ -186,7 +171,7 @@ class Parts:
         found: set[Function] = set()
         for function in self.sites:
             part = self.part_of.get(function)
-            if part is None:
+            if part is None or (self.only is not None and function not in self.only):
                 continue
             self.ends[function] = [End(block, part) for block in ends_of(part.block)]
             if may_fall_through(part.block):
@@ -308,130 +293,6 @@ class Parts:
                 end.block.instrs = [instr for instr in end.block.instrs if instr.var is not value.var]
             end.block.instrs.append(Let(var, var.op))
             exit_.value = Ref(var)
-
-
-class Layout:
-    """What is where in the tuples of a group. slots: the key of each item, (shape, key) for what one shape has."""
-
-    hint = "parts"
-
-    def __init__(self, group: Group) -> None:
-        self.shapes = sorted(group.made, key=str)
-        self.constants = {
-            (shape, key): same for shape in self.shapes for key in shape[1] if (same := constant_of(group, shape, key))
-        }
-        self.true = {
-            (shape, key)
-            for shape in self.shapes
-            for key in shape[1]
-            if all(truth(parts[key]) for parts in group.made[shape])
-        }
-        self.has_nil = group.has_nil
-        self.tag = self.find_tag()
-        self.keys = list(
-            dict.fromkeys(key for shape in self.shapes for key in shape[1] if (shape, key) not in self.constants)
-        )
-
-    def find_tag(self) -> list[Lit]:
-        """The constants that tell the shapes apart, one for each."""
-        if len(self.shapes) == 1:
-            return []
-        for key in self.shapes[0][1]:
-            tags = [self.constants.get((shape, key)) for shape in self.shapes]
-            values = {(type(tag.value), tag.value) for tag in tags if tag is not None}
-            if None not in tags and len(values) == len(tags):
-                return [tag for tag in tags if tag is not None]
-        if len(self.shapes) == 2:
-            return [literal(True), literal(False)]
-        return [literal(index) for index in range(len(self.shapes))]
-
-    def items(self, shape: Shape, parts: dict[Any, Expr]) -> list[Expr]:
-        """The tuple of a value of some shape."""
-        tag: list[Expr] = [again(self.tag[self.shapes.index(shape)])] if self.tag else []
-        return tag + [again(parts[key]) if key in parts else literal(None) for key in self.keys]
-
-
-class Whole:
-    """Makes the map, list or vector of a tuple again. out: gets the instructions; true: the variables that surely
-    count as true."""
-
-    def __init__(self, layout: Layout, owner: Function | None, span: Any, true: set[Var]) -> None:
-        self.layout = layout
-        self.owner = owner
-        self.span = span
-        self.true = true
-        self.tag = temporary("status", owner)
-        self.items = {key: temporary(hint_of(key), owner) for key in layout.keys}
-
-    def make(self, var: Var, raw: Var, out: list[Let]) -> None:
-        """Gives a variable the whole value."""
-        if not self.layout.has_nil:
-            self.take_apart(var, raw, out)
-            return
-        test, here = temporary("is_nil", self.owner), temporary(self.layout.hint, self.owner)
-        test.op = CallBuiltin("nil?", [Ref(raw)], fixed=True, span=self.span)
-        otherwise = Block([], Result(Ref(here), self.span))
-        self.take_apart(here, raw, otherwise.instrs)
-        var.op = If(Ref(test), Block([], Result(literal(None), self.span)), otherwise, span=self.span)
-        out += [Let(test, test.op), Let(var, var.op)]
-
-    def take_apart(self, var: Var, raw: Var, out: list[Let]) -> None:
-        items = [self.tag, *self.items.values()] if self.layout.tag else list(self.items.values())
-        pattern = SequencePattern([VarPattern(item) for item in items], None)
-        out.append(Let(None, Destructure(pattern, Ref(raw), span=self.span)))
-        self.choose(0, var, out)
-
-    def choose(self, index: int, var: Var, out: list[Let]) -> None:
-        """The value is of the shape with an index, or of a later one."""
-        layout, span = self.layout, self.span
-        if index == len(layout.shapes) - 1:
-            self.made(index, var, out)
-            return
-        test = self.tag
-        if layout.tag[index].value is not True or len(layout.shapes) > 2:
-            test = temporary("is_such", self.owner)
-            test.op = CallBuiltin("=", [again(layout.tag[index]), Ref(self.tag)], fixed=True, span=span)
-            out.append(Let(test, test.op))
-        here, later = temporary(layout.hint, self.owner), temporary(layout.hint, self.owner)
-        then, otherwise = Block([], Result(Ref(here), span)), Block([], Result(Ref(later), span))
-        self.made(index, here, then.instrs)
-        self.choose(index + 1, later, otherwise.instrs)
-        var.op = If(Ref(test), then, otherwise, span=span)
-        out.append(Let(var, var.op))
-
-    def made(self, index: int, var: Var, out: list[Let]) -> None:
-        """The value is of one shape."""
-        layout, shape = self.layout, self.layout.shapes[index]
-        kind, keys = shape
-        values: dict[Any, Expr] = {}
-        for key in keys:
-            constant_ = layout.constants.get((shape, key))
-            values[key] = Ref(self.items[key]) if constant_ is None else again(constant_)
-            if constant_ is None and (shape, key) in layout.true:
-                self.true.add(self.items[key])
-        if kind == "map":
-            var.op = MakeMap([part for key in keys for part in (literal(key), values[key])], span=self.span)
-        elif kind == "vector":
-            var.op = MakeVector(list(values.values()), span=self.span)
-        else:
-            var.op = CallBuiltin("list", list(values.values()), fixed=True, span=self.span)
-        out.append(Let(var, var.op))
-
-
-def hint_of(key: Any) -> str:
-    return key if type(key) is str else f"part_{key}" if type(key) is int else key.name
-
-
-def constant_of(group: Group, shape: Shape, key: Any) -> Lit | None:
-    """The constant that a field is wherever a shape is made."""
-    values = [parts[key] for parts in group.made[shape]]
-    first = values[0]
-    if type(first) is not Lit or type(first.value) not in PLAIN:
-        return None
-    same = all(
-        type(value) is Lit and type(value.value) is type(first.value) and value.value == first.value for value in values
-    )
-    return first if same else None
 
 
 def shape_of(value: Expr) -> Shape | None:

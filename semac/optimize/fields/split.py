@@ -71,12 +71,17 @@ def split_maps(unit: Unit) -> None:
     if not makers or stops(unit):
         return
     for code in makers:
-        for _ in range(ROUNDS):
-            carriers = Carriers(code)
-            if not carriers.find():
-                break
-            Splitter(carriers, code).run()
-            code = Code(code.block, code.function)
+        split_code(code)
+
+
+def split_code(code: Code) -> None:
+    """Splits the maps of one function or form."""
+    for _ in range(ROUNDS):
+        carriers = Carriers(code)
+        if not carriers.find():
+            break
+        Splitter(carriers, code).run()
+        code = Code(code.block, code.function)
 
 
 ROUNDS = 3  # maps in fields are split after the maps around them

@@ -5,6 +5,8 @@ holds. Calls that begin in the module's own forms, and go on from function to fu
 reaches the copies is what these calls give them, as in a program that nobody imports. Inference computes it; nothing
 has to be proved. The public function stays as it is written for everybody else.
 
+Copies whose results the others take apart return tuples (`fields/parts.py`), as functions of a program do.
+
 A function gets one where inference knows more of an argument than a test could tell, and where that saves enough
 guards; so do functions on the way there. Forms below a main guard (`__name__`) aren't run in an import, so they don't
 count.
@@ -24,6 +26,7 @@ from semac.anf.walk import instructions, operands
 from semac.ir.intrinsics import ADD_OWN, EXTENDED
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit, left_out
+from semac.optimize.fields.parts import return_parts_of
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.flow import inferred
 from semac.optimize.infer.importing import code_at_import, is_alone
@@ -66,11 +69,14 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     for version in copies.values():
         add_copy(unit, version)
         version.private.kinds = []
-    redirected = redirect([*forms, *(version.private for version in copies.values())], copies)
+    redirect([*forms, *(version.private for version in copies.values())], copies)
+    changed = return_parts_of(unit, {version.private for version in copies.values() if version.public in hot})
+    redirected = calls_of(copies, forms)
     if alone:
         unit.at_import = code_at_import(forms, [version.private for version in copies.values()]) | bodies
     flow = inferred(unit)
-    kept = wanted(copies, calls, hot, demands, alone)
+    rewritten = {function for function, version in copies.items() if version.private in changed}
+    kept = wanted(copies, calls, hot, demands, alone, rewritten)
     for function, version in copies.items():
         if function in kept:
             function.has_copy = True
@@ -120,17 +126,23 @@ def used_as_values(unit: Unit) -> set[Function]:
     }
 
 
-def redirect(codes: list[Any], copies: dict[Function, Version]) -> list[Redirected]:
+def redirect(codes: list[Any], copies: dict[Function, Version]) -> None:
     """Leads the calls in forms and functions to copies."""
-    redirected = [
-        Redirected(op, copies[var.known_function], own)
-        for code in codes
+    for op, var, _ in [call for code in codes for call in calls_by_name(code)]:
+        version = copies.get(var.known_function) if var.known_function is not None else None
+        if version is not None:
+            op.head = Ref(version.var)
+
+
+def calls_of(copies: dict[Function, Version], forms: list[Block]) -> list[Redirected]:
+    """The calls of copies in forms and in copies."""
+    versions = {version.var: version for version in copies.values()}
+    return [
+        Redirected(op, versions[var], own)
+        for code in [*forms, *(version.private for version in versions.values())]
         for op, var, own in calls_by_name(code)
-        if var.known_function in copies
+        if var in versions
     ]
-    for call in redirected:
-        call.op.head = Ref(call.version.var)
-    return redirected
 
 
 def wanted(
@@ -139,12 +151,14 @@ def wanted(
     hot: set[Function],
     demands: Demands,
     at_import: bool,
+    rewritten: set[Function],
 ) -> set[Function]:
-    """The functions whose copies are worth their size, and those through which these are called."""
-    kept = {
+    """The functions whose copies are worth their size, and those through which these are called. rewritten: those whose
+    copies aren't copies any more, as they give or take tuples."""
+    kept = rewritten | {
         function
         for function, version in copies.items()
-        if function in hot
+        if function in hot - rewritten
         and (is_worth(version, demands) if at_import else knows_more(version, demands) and is_useful(version))
     }
     if kept and at_import:
