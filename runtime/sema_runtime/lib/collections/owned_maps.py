@@ -54,7 +54,7 @@ def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
     return new
 
 
-def put_all(owner: Owner, old: Map, *entries: Any) -> Map:
+def put_all(owner: Owner, old: Map, key: Any, value: Any, key_2: Any, value_2: Any, *more: Any) -> Map:
     """The same of several keys, each with its value after it."""
     if old._face is owner:
         new: Map | None = old
@@ -62,13 +62,16 @@ def put_all(owner: Owner, old: Map, *entries: Any) -> Map:
     else:
         new = copied(owner, old)
         if new is None:
-            new = old
-            for index in range(0, len(entries), 2):
-                new = changed(new, entries[index], entries[index + 1])
+            new = changed(changed(old, key, value), key_2, value_2)
+            for index in range(0, len(more), 2):
+                new = changed(new, more[index], more[index + 1])
             return new
     d = new.d  # type: ignore[union-attr]
-    for index in range(0, len(entries), 2):
-        d[entries[index]] = entries[index + 1]
+    d[key] = value
+    d[key_2] = value_2
+    if more:
+        for index in range(0, len(more), 2):
+            d[more[index]] = more[index + 1]
     return new  # type: ignore[return-value]
 
 
