@@ -411,6 +411,7 @@ def item_of(flows: Flows, op: Any) -> Place:
             join(part_of(item, index), inside(source))
     elif op.how == "pairs":
         item.sizes.add(2)
+        sources[0].is_seen = True
         join(part_of(item, 0), keys_of(sources[0]))
         join(part_of(item, 1), inside(sources[0]))
     else:
