@@ -61,6 +61,10 @@ def _called(function: str) -> Printer:
     return lambda args, loc: call(builtin(function, loc), args, loc)
 
 
+def _item_at(index: int) -> Printer:
+    return lambda args, loc: subscript(args[0], const(index, loc), loc)
+
+
 def _attribute(attr: str) -> Printer:
     return lambda args, loc: attribute(args[0], attr, loc)
 
@@ -233,7 +237,8 @@ def _not(args: list[ast.expr], loc: Loc) -> ast.expr:
 
 _op("blank", _not)
 _op("part", _subscript)  # of a vector, where it surely is
-_op("head", lambda args, loc: subscript(args[0], const(0, loc), loc))
+for _kind, _at in {"head": 0, "head_second": 1, "head_third": 2}.items():
+    _op(_kind, _item_at(_at))
 _op("next", _attribute("next"))
 _op("second", _of("next", _attribute("car")))
 _op("filled", _of("empty", _not))

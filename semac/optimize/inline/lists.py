@@ -12,6 +12,7 @@ from semac.types.lattice import ARRAY, BYTES, DICT, FLAT, LIST, NIL, STR, VECTOR
 
 LINKED = ("linked", (0,))
 SIZED = LIST | VECTOR | STR | DICT
+HEADS = ("head", "head_second", "head_third")  # items of a vector at an index
 LENGTHS = {
     "length": SIZED | ARRAY | BYTES, "count": SIZED, "string-length": STR, "string/length": STR,
     "mutable-array/length": ARRAY,
@@ -34,9 +35,9 @@ def first(op: CallBuiltin, place: Place) -> Op | None:
     type_ = op.args[0].type
     if type_.only(LIST):
         return Python("sure_car" if op.filled else "car", op.args)
+    if has_item(type_, 0):
+        return tuple_item(op, 0, place)
     if type_.only(VECTOR):
-        if type_.vec:
-            return python("part", op.args[0], Lit(0))
         return guarded(op, "head", ("filled", (0,))) if place.guards else None
     return guarded(op, "car", is_list(type_)) if asks(type_, place) else None
 
@@ -69,8 +70,8 @@ def second(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) != 1 or not place.guards:
         return None
     type_ = op.args[0].type
-    if type_.only(VECTOR) and type_.vec is not None and len(type_.vec) > 1:
-        return python("part", op.args[0], Lit(1))
+    if has_item(type_, 1):
+        return tuple_item(op, 1, place)
     if type_.only(FLAT):
         return None if place.is_text else flat_item(type_, op, 1)
     if type_.only(LIST):
@@ -80,9 +81,24 @@ def second(op: CallBuiltin, place: Place) -> Op | None:
 
 @inlines("caddr")
 def third(op: CallBuiltin, place: Place) -> Op | None:
-    if len(op.args) != 1 or place.is_text or not op.args[0].type.only(FLAT):
+    if len(op.args) != 1 or place.is_text:
         return None
-    return flat_item(op.args[0].type, op, 2)
+    type_ = op.args[0].type
+    if has_item(type_, 2):
+        return tuple_item(op, 2, place)
+    return flat_item(type_, op, 2) if type_.only(FLAT) else None
+
+
+def has_item(type_: Type, index: int) -> bool:
+    """Whether a value is a vector that surely has an item at an index, or nil."""
+    is_vector = bool(type_.tags & VECTOR) and type_.only(VECTOR | NIL)
+    return is_vector and type_.vec is not None and len(type_.vec) > index
+
+
+def tuple_item(op: CallBuiltin, index: int, place: Place) -> Op | None:
+    if op.args[0].type.only(VECTOR):
+        return python("part", op.args[0], Lit(index))
+    return guarded(op, HEADS[index], ("not_nil", (0,))) if place.guards else None
 
 
 def flat_item(type_: Type, op: CallBuiltin, index: int) -> Op:

@@ -28,6 +28,12 @@ TUPLES = [
     "(queue 3)",
     "(define (f rows) (map cadr rows)) (f (map (fn (x) (list x (* 2 x))) (range 3)))",
 ]
+BEST = (
+    "(define (rows n) (map (fn (i) (list i (* i 2) (* i 3))) (range n))) "
+    "(define (best rs) (foldl (fn (b r) (if (or (nil? b) (> (caddr r) (caddr b))) r b)) nil rs)) "
+    "(define (f n) (let ((b (best (rows n)))) (try (list (first b) (cadr b) (caddr b)) (catch e (:message e))))) "
+)
+TUPLES += [BEST + "(f 4)", BEST + "(f 0)"]
 SEEN = [  # somebody would notice, or variables hold the parts
     "(define (split xs) (let loop ((xs xs) (a '()) (b '())) (if (null? xs) (list a b) "
     "(loop (cdr xs) (cons (car xs) b) a)))) (define (f xs) (let (([a b] (split xs))) (+ (length a) (length b)))) "
