@@ -43,6 +43,7 @@ HARMLESS = {
     "(define-record-type p (mk __class__) p? (__class__ pc)) (pc (mk 1))": "1",
     "(define-record-type p (mk gi_frame) p? (gi_frame pc)) (pc (mk 1))": "1",
     "(define-record-type p (mk _ _x) p? (_ pa) (_x pb)) (list (pa (mk 1 2)) (pb (mk 1 2)))": "(1 2)",
+    "(define-record-type p (mk _ _ _x) p? (_ pa) (_x pb)) (pb (mk 1 2 3))": "3",
     "(try (car 1) (catch e (:python-exception e)))": None,
     "(define __box_catchable__ 5) (define __Box_catchable 6) (try (car 1) (catch e 1))": "1",
     "(define __sema_session__ 5) (define __version__ 6) (list __sema_session__ __version__)": "(5 6)",

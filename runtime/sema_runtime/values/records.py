@@ -127,8 +127,8 @@ def slot_names(fields: Sequence[str]) -> tuple[str, ...]:
             from unicodedata import normalize
 
             name = normalize("NFKC", name)
-        if not name.isidentifier() or name.startswith(("__", "sema_", "type_")):
-            name = f"field_{index}"
+        if not name.isidentifier() or name.startswith(("__", "sema_", "type_")) or (name == "_" and name in names):
+            name = f"field_{index}"  # `__` is Python's
         while iskeyword(name) or name in names:
             name += "_"
         names.append(name)
