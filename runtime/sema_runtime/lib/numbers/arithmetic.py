@@ -254,7 +254,8 @@ def plus(first: Any = 0, second: Any = MISSING, *rest: Any) -> Any:
     (+ "a" "b") => "ab"
     (+ 1 "a") ! expected number or string, got int and string
     """
-    if type(first) is int and type(second) is int and not rest:
+    kind = type(first)
+    if kind is type(second) and (kind is int or kind is float) and not rest:
         return first + second
     if type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
         try:
@@ -277,7 +278,8 @@ def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
     (* 2 3 4) => 24
     (*) => 1
     """
-    if type(first) is int and type(second) is int and not rest:
+    kind = type(first)
+    if kind is type(second) and (kind is int or kind is float) and not rest:
         return first * second
     if type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
         try:
@@ -388,7 +390,8 @@ def less(first: Any, second: Any, *rest: Any) -> bool:
     (< 1 2 3) => #t
     (< 1 3 2) => #f
     """
-    if type(first) is int and type(second) is int and not rest:
+    kind = type(first)
+    if kind is type(second) and (kind is int or kind is float) and not rest:
         return first < second
     return _chain(operator.lt, (first, second, *rest))
 
@@ -399,7 +402,8 @@ def greater(first: Any, second: Any, *rest: Any) -> bool:
 
     (> 3 2 1) => #t
     """
-    if type(first) is int and type(second) is int and not rest:
+    kind = type(first)
+    if kind is type(second) and (kind is int or kind is float) and not rest:
         return first > second
     return _chain(operator.gt, (first, second, *rest))
 
@@ -410,7 +414,8 @@ def less_or_equal(first: Any, second: Any, *rest: Any) -> bool:
 
     (<= 1 1 2) => #t
     """
-    if type(first) is int and type(second) is int and not rest:
+    kind = type(first)
+    if kind is type(second) and (kind is int or kind is float) and not rest:
         return first <= second
     return _chain(operator.le, (first, second, *rest))
 
@@ -421,7 +426,8 @@ def greater_or_equal(first: Any, second: Any, *rest: Any) -> bool:
 
     (>= 2 2 1) => #t
     """
-    if type(first) is int and type(second) is int and not rest:
+    kind = type(first)
+    if kind is type(second) and (kind is int or kind is float) and not rest:
         return first >= second
     return _chain(operator.ge, (first, second, *rest))
 
@@ -434,7 +440,8 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
     (= "a" "a") => #t
     (= 0.1 1/10) => #f
     """
-    if type(first) is int and type(second) is int and not rest:
+    kind = type(first)
+    if kind is type(second) and (kind is int or kind is float) and not rest:
         return first == second
     left = first
     for right in (second, *rest):
