@@ -14,8 +14,8 @@ COMPILING = tuple(
     tuple(folder.split("/")) if folder else ()
     for folder in (
         "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/fields",
-        "optimize/infer", "optimize/inline", "optimize/inplace", "optimize/loops", "optimize/own", "optimize/steps",
-        "optimize/texts", "optimize/versions", "generate", "generate/packed", "generate/text",
+        "optimize/infer", "optimize/inline", "optimize/inplace", "optimize/loops", "optimize/own", "optimize/rows",
+        "optimize/steps", "optimize/texts", "optimize/versions", "generate", "generate/packed", "generate/text",
     )
 )  # fmt: skip
 
