@@ -384,7 +384,7 @@ def _check_order(left: Any, right: Any) -> NoReturn:
 
 
 @builtin("<", type="number|str|other, number|str|other, any... -> bool", pure=True)
-def less(first: Any, second: Any, *rest: Any) -> bool:
+def less(first: Any, second: Any, *rest: Any) -> Any:
     """Whether each number is less than the next one. Written out with two arguments, also orders strings.
 
     (< 1 2 3) => #t
@@ -397,7 +397,7 @@ def less(first: Any, second: Any, *rest: Any) -> bool:
 
 
 @builtin(">", type="number|str|other, number|str|other, any... -> bool", pure=True)
-def greater(first: Any, second: Any, *rest: Any) -> bool:
+def greater(first: Any, second: Any, *rest: Any) -> Any:
     """Whether each number is greater than the next one. Written out with two arguments, also orders strings.
 
     (> 3 2 1) => #t
@@ -409,7 +409,7 @@ def greater(first: Any, second: Any, *rest: Any) -> bool:
 
 
 @builtin("<=", type="number|str|other, number|str|other, any... -> bool", pure=True)
-def less_or_equal(first: Any, second: Any, *rest: Any) -> bool:
+def less_or_equal(first: Any, second: Any, *rest: Any) -> Any:
     """Whether no number is greater than the next one. Written out with two arguments, also orders strings.
 
     (<= 1 1 2) => #t
@@ -421,7 +421,7 @@ def less_or_equal(first: Any, second: Any, *rest: Any) -> bool:
 
 
 @builtin(">=", type="number|str|other, number|str|other, any... -> bool", pure=True)
-def greater_or_equal(first: Any, second: Any, *rest: Any) -> bool:
+def greater_or_equal(first: Any, second: Any, *rest: Any) -> Any:
     """Whether no number is less than the next one. Written out with two arguments, also orders strings.
 
     (>= 2 2 1) => #t
@@ -433,7 +433,7 @@ def greater_or_equal(first: Any, second: Any, *rest: Any) -> bool:
 
 
 @builtin("=", type="any, any, any... -> bool", pure=True)
-def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
+def numbers_equal(first: Any, second: Any, *rest: Any) -> Any:
     """Whether all numbers are equal by value. Written out with two arguments, also compares other values, as `equal?`.
 
     (= 1 1.0) => #t
