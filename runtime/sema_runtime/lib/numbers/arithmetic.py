@@ -254,8 +254,7 @@ def plus(first: Any = 0, second: Any = MISSING, *rest: Any) -> Any:
     (+ "a" "b") => "ab"
     (+ 1 "a") ! expected number or string, got int and string
     """
-    kind = type(first)
-    if kind is type(second) and (kind is int or kind is float) and not rest:
+    if type(first) is int and type(second) is int and not rest:
         return first + second
     if type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
         try:
@@ -278,8 +277,7 @@ def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
     (* 2 3 4) => 24
     (*) => 1
     """
-    kind = type(first)
-    if kind is type(second) and (kind is int or kind is float) and not rest:
+    if type(first) is int and type(second) is int and not rest:
         return first * second
     if type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
         try:
