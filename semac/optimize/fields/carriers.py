@@ -42,7 +42,7 @@ from semac.anf.nodes import (
 from semac.anf.walk import LOOPS, blocks, exit_operands, operands, params_of, refs
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Var
-from semac.optimize.loops.cursors import leaving_blocks
+from semac.optimize.loops.cursors import FIRSTS, leaving_blocks
 from semac.optimize.own.code import Code
 
 MOST = 12  # fields of a map
@@ -50,7 +50,6 @@ MOST_ENDS = 2  # places where a loop ends and its map is seen
 Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector or a list
 JOINS = frozenset((If, Match, Try, Loop, For))  # operations whose value is that of one of their blocks
 READERS = {"get": (2, 3), "contains?": (2, 2)}
-INDICES = {"first": 0, "car": 0, "cadr": 1, "caddr": 2}  # what these read of a vector or a list
 TESTS = {"nil?": False, "not": False}  # what they say of every carrier
 
 
@@ -344,7 +343,7 @@ def read_keys(op: Any) -> tuple[Any, ...] | None:
     if type(op) is not CallBuiltin:
         return None
     if len(op.args) == 1:
-        return () if op.name in TESTS else (INDICES[op.name],) if op.name in INDICES else None
+        return () if op.name in TESTS else (FIRSTS[op.name],) if op.name in FIRSTS else None
     if op.name == "nth" and len(op.args) == 2 and type(op.args[1]) is Lit and type(op.args[1].value) is int:
         return (op.args[1].value,)
     least, most = READERS.get(op.name, (1, 0))

@@ -17,12 +17,14 @@ from semac.anf.walk import all_blocks, blocks, exit_operands, operands, params_o
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+from semac.optimize.calls import function_of
+from semac.optimize.fields.carriers import is_keyword
+from semac.optimize.loops.cursors import FIRSTS
 from semac.optimize.rows.places import Place, found, inside, join, keys_of, part_of, spread_depth
 from semac.optimize.tails import functions
 from semac.types.signatures import ATOMS, Name, TypeExpr, signature_for
 from semac.types.signatures import Union as UnionType
 
-FIRSTS = {"car": 0, "first": 0, "cadr": 1, "caddr": 2}  # what reads an item → its index
 SAME = frozenset(
     ("append", "reverse", "cdr", "rest", "cddr", "cdddr", "list->vector", "vector->list")
 )  # have the items
@@ -80,7 +82,7 @@ class Flows:
     def value(self, expr: Expr) -> Place:
         """The place of an operand."""
         if type(expr) is Ref:
-            function = function_of(expr)
+            function = function_of(expr.var)
             if function is not None:
                 self.open(function)
             self.read.add(expr.var)
@@ -284,18 +286,8 @@ class Flows:
                 self.of(var).is_deep = True
 
 
-def is_keyword(value: Expr) -> bool:
-    return type(value) is Lit and type(value.value) is Keyword
-
-
-def function_of(expr: Expr) -> Function | None:
-    """The function that a variable surely holds."""
-    if type(expr) is not Ref:
-        return None
-    if type(expr.var.op) is Closure:
-        function: Function = expr.var.op.function
-        return function
-    return expr.var.known_function
+def held_function(value: Expr) -> Function | None:
+    return function_of(value.var) if type(value) is Ref else None
 
 
 Rule = Callable[[Flows, Any, Place], None]
@@ -314,7 +306,7 @@ def read(flows: Flows, op: anf.Read, result: Place) -> None:
 
 
 def assign(flows: Flows, op: anf.Assign, result: Place) -> None:
-    if op.define and function_of(op.value) is op.var.known_function is not None:
+    if op.define and held_function(op.value) is op.var.known_function is not None:
         return  # the variable is the function's name
     if op.var.is_global:
         flows.defined.add(op.var)
@@ -327,7 +319,7 @@ def nothing(flows: Flows, op: Op, result: Place) -> None:
 
 
 def call(flows: Flows, op: anf.Call, result: Place) -> None:
-    function = function_of(op.head)
+    function = held_function(op.head)
     if function is None or function.rest is not None or len(function.params) != len(op.args):
         flows.unknown(op, result)
         return
