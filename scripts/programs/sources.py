@@ -14,7 +14,7 @@ from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
-from programs.written import holders
+from programs.written import holders, shapes
 
 
 class Source(NamedTuple):
@@ -48,6 +48,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "divided": (10, lambda seed, wild: Source(divided(seed, wild))),
     "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
     "maps": (12, lambda seed, _: Source(holders.Programs(seed).program())),
+    "shapes": (12, lambda seed, _: Source(shapes.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

@@ -10,6 +10,11 @@ WITH_ENTRY = "sema_runtime.lib.collections.maps:with_entry"  # `assoc` of a key 
 WITH_ENTRIES = "sema_runtime.lib.collections.maps:with_entries"  # the same of two or three keys
 NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # the same of a key that is added; raises for a mutable one
 
+# Maps that are tuples with an item for each keyword (optimize/rows/shapes.py)
+FIELD = "sema_runtime.values.shapes:field"  # what `(:key map)` calls
+FIELD_LOOK = "sema_runtime.values.shapes:field_or_nil"  # a step of `get-in`
+FIELD_LEVEL = "sema_runtime.values.shapes:field_level"  # a level of the path of an update
+
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
 
 # Kinds of operations of Python that make a list of the language → those that make its items alone

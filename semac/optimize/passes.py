@@ -105,7 +105,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples
     Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
     Pass("repeats", read_once, READ),  # parts that are read again are read once
-    Pass("rows", make_tuples, ("list", "map/entries")),  # lists that are only taken apart are tuples
+    Pass("rows", make_tuples, ("list", "map/entries", MakeMap)),  # lists and maps that are only taken apart are tuples
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`

@@ -22,6 +22,7 @@ from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
+from semac.optimize.infer.maps import FIELDS, field_type
 from semac.optimize.infer.record_types import called_member, set_attribute
 from semac.optimize.infer.recursive import bounded, unfolded
 from semac.optimize.infer.signs import of_any_sign
@@ -277,6 +278,8 @@ class Flow:
             return type_
         if op.path in LEVELS:
             return self.level(op)
+        if op.path in FIELDS:
+            return field_type(self, op)
         if op.path in KNOWN:
             for arg in op.args:
                 self.operand(arg)

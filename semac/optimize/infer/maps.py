@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from semac.anf.nodes import CallBuiltin, Expr, Lit
+from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Ref
+from semac.ir.intrinsics import FIELD, FIELD_LEVEL, FIELD_LOOK
 from semac.optimize.infer.builtins import NIL_TYPE, called_function, rule
-from semac.types.lattice import DICT, FN, HASHMAP, KEYWORD, MAP, NEVER, Type, dict_of, field, join, join_all, shape_of
+from semac.optimize.infer.recursive import unfolded
+from semac.types.lattice import (
+    DICT,
+    FN,
+    HASHMAP,
+    KEYWORD,
+    MAP,
+    NEVER,
+    VECTOR,
+    Type,
+    dict_of,
+    field,
+    join,
+    join_all,
+    restrict,
+    shape_of,
+    vector_of,
+)
 
 if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
+
+FIELDS = frozenset((FIELD, FIELD_LOOK, FIELD_LEVEL))
 
 
 def keyword_of(key: Expr) -> Any:
@@ -94,3 +114,25 @@ def update(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     old = field(args[0], key, NIL_TYPE)
     value = join_all(called_function(flow, function, [old]) for function in functions)
     return shape_of({**dict(args[0].shape or ()), key: value}, args[0].optional - {key})
+
+
+# Maps that are tuples (optimize/rows/shapes.py)
+
+
+def field_type(flow: Flow, op: CallRuntime) -> Type:
+    """What is in an item of a map that is a tuple, or such a map at a level of a path."""
+    subject = unfolded(flow.solver, flow.operand(op.args[0]))
+    for arg in op.args[1:]:
+        flow.operand(arg)
+    if subject is NEVER:
+        return NEVER
+    tuples = restrict(subject, VECTOR)
+    is_tuple = tuples is subject
+    number: int = op.args[1].value  # type: ignore[union-attr]
+    if op.path == FIELD_LEVEL:
+        return tuples if is_tuple else join(tuples, vector_of(*[NIL_TYPE] * number))
+    if op.path == FIELD and type(op.args[0]) is Ref:
+        flow.facts.narrow(op.args[0].var, VECTOR)  # it would have raised for anything else
+    items = tuples.vec if tuples is not NEVER else (NEVER,) * (number + 1)
+    item = items[number] if items is not None else tuples.vitem
+    return item if is_tuple or op.path == FIELD else join(item, NIL_TYPE)

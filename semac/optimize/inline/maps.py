@@ -6,11 +6,23 @@ whose entries are still to come is of a class that adds them first, whatever is 
 
 from __future__ import annotations
 
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, MakeMap, Op, Python, Result
-from semac.ir.intrinsics import EXTENDED, KEYWORD_GET, LEVEL, LOOK, NEW_KEY, STORED, WITH_ENTRIES, WITH_ENTRY
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, MakeMap, Move, Op, Python, Result
+from semac.ir.intrinsics import (
+    EXTENDED,
+    FIELD,
+    FIELD_LEVEL,
+    FIELD_LOOK,
+    KEYWORD_GET,
+    LEVEL,
+    LOOK,
+    NEW_KEY,
+    STORED,
+    WITH_ENTRIES,
+    WITH_ENTRY,
+)
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
 from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
-from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, Type, has_field, shape_of
+from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, VECTOR, Type, has_field, shape_of
 
 
 def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str) -> Op | None:
@@ -79,6 +91,27 @@ def held_at(op: CallRuntime, place: Place) -> Op | None:
 
 
 INLINE_RUNTIME[LOOK] = held_at
+
+
+def field(op: CallRuntime, place: Place) -> Op | None:
+    """A field of a map that is a tuple."""
+    type_ = op.args[0].type
+    if type_.only(VECTOR):
+        return python("field", *op.args[:2])
+    if not place.guards or not may_be(type_, VECTOR):
+        return None
+    return guarded(op, "field", is_kind(type_, VECTOR, "tuple"))
+
+
+INLINE_RUNTIME[FIELD] = INLINE_RUNTIME[FIELD_LOOK] = field
+
+
+def field_level(op: CallRuntime, place: Place) -> Op | None:
+    """A map that is a tuple at a level of a path."""
+    return Move(op.args[0]) if op.args[0].type.only(VECTOR) else None
+
+
+INLINE_RUNTIME[FIELD_LEVEL] = field_level
 
 
 def level(op: CallRuntime, place: Place) -> Op | None:

@@ -2,20 +2,41 @@
 
 A place stands for all variables that may hold the same values. `parts` are the places of items at a known index, or of
 entries under a known keyword; where an index isn't known all of them are one, `inner`. Places are joined as values
-flow from one to another, with their parts, so the result says for each list that a unit makes who may see it.
+flow from one to another, with their parts, so the result says for each list that a unit makes who may see it. So it is
+with functions: what calls of a place hand on goes to the parameters of all functions that may be there.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Signature(NamedTuple):
+    """The places of a function, or of the calls of one with a number of arguments. rest: of the list of the others."""
+
+    params: list[Place]
+    rest: Place | None
+    result: Place
+
+    def places(self) -> list[Place]:
+        return [*self.params, *([self.rest] if self.rest is not None else []), self.result]
 
 
 class Place:
-    """sites: instructions that make lists of it. sizes: how many items these have, and patterns that take it apart ask
-    for. most: the highest index that is read. is_seen: something tells a list from a tuple here, or gives such a list.
-    is_deep: so it is with all that is inside."""
+    """sites: instructions that make lists of it. sizes: how many items these have, and vectors. asked: how many
+    patterns need to take it apart. most: the highest index that is read. is_seen: something tells a list from a tuple
+    here, or gives such a list. is_deep: so it is with all that is inside. is_key: keys of maps, or what is inside of
+    such, are compared with it. is_mixed: vectors are here, too. is_called: keywords may be, which look up what they are
+    called with. functions: those that it may hold. calls: of what it holds, by number of arguments.
 
-    __slots__ = ("forward", "inner", "is_deep", "is_seen", "keys", "most", "parts", "sites", "sizes")
+    Of maps: fields, the keywords that they have or are asked for. common: those that each map has from the start, None
+    where none is made. needs: those that must be there. is_open: something tells a map from a tuple here, or gives
+    something that isn't a map of known fields. is_changed: entries are added to maps."""
+
+    __slots__ = (
+        "asked", "calls", "common", "fields", "forward", "functions", "inner", "is_called", "is_changed", "is_deep",
+        "is_key", "is_mixed", "is_open", "is_seen", "keys", "most", "needs", "parts", "sites", "sizes",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.forward: Place | None = None
@@ -24,14 +45,37 @@ class Place:
         self.keys: Place | None = None
         self.sites: list[Any] = []
         self.sizes: set[int] = set()
+        self.asked: set[int] = set()
         self.most = -1
         self.is_seen = False
         self.is_deep = False
+        self.fields: set[Any] = set()
+        self.common: frozenset[Any] | None = None
+        self.needs: set[Any] = set()
+        self.is_open = False
+        self.is_changed = False
+        self.is_key = False
+        self.is_mixed = False
+        self.is_called = False
+        self.functions: dict[Any, Signature] = {}
+        self.calls: dict[int, Signature] = {}
+
+    def hide_nothing(self) -> None:
+        """Something tells what it is, but shows nothing that is inside."""
+        self.is_seen = self.is_open = True
+
+    def make(self, fields: frozenset[Any]) -> None:
+        """A map with these keywords is made here."""
+        self.is_seen = True
+        self.fields |= fields
+        self.common = fields if self.common is None else self.common & fields
 
     @property
     def is_row(self) -> bool:
         """Whether all lists here may be tuples."""
-        if self.is_seen or self.is_deep or not self.sites or len(self.sizes) != 1:
+        if self.is_key and self.is_mixed:
+            return False
+        if self.is_seen or self.is_deep or not self.sites or (self.asked and len(self.sizes | self.asked) != 1):
             return False
         return self.most < min(self.sizes)
 
@@ -55,9 +99,22 @@ def join(a: Place, b: Place) -> None:
         second.forward = first
         first.sites += second.sites
         first.sizes |= second.sizes
+        first.asked |= second.asked
         first.most = max(first.most, second.most)
         first.is_seen |= second.is_seen
         first.is_deep |= second.is_deep
+        if second.fields or second.common is not None:
+            first.fields |= second.fields
+            first.needs |= second.needs
+            if second.common is not None:
+                first.common = second.common if first.common is None else first.common & second.common
+        first.is_open |= second.is_open
+        first.is_changed |= second.is_changed
+        first.is_key |= second.is_key
+        first.is_mixed |= second.is_mixed
+        first.is_called |= second.is_called
+        if first.functions or second.functions or first.calls or second.calls:
+            todo += joined_functions(first, second)
         if second.keys is not None:
             if first.keys is None:
                 first.keys = second.keys
@@ -76,6 +133,52 @@ def join(a: Place, b: Place) -> None:
                 todo.append((first.parts[key], part))
             else:
                 first.parts[key] = part
+
+
+def joined_functions(first: Place, second: Place) -> list[tuple[Place, Place]]:
+    """The places that are one where what two places hold is: of functions, and of what is handed to them."""
+    pairs: list[tuple[Place, Place]] = []
+    for count, call in second.calls.items():
+        if count in first.calls:
+            pairs += matched(first.calls[count], call)
+        else:
+            first.calls[count] = call
+            for function in first.functions.values():
+                pairs += matched(function, call)
+    for key, function in second.functions.items():
+        if key not in first.functions:
+            first.functions[key] = function
+            for call in first.calls.values():
+                pairs += matched(function, call)
+    return pairs
+
+
+def matched(function: Signature, call: Signature) -> list[tuple[Place, Place]]:
+    """The places that a call has in common with what it calls; it raises where it has too few or too many arguments."""
+    count = len(function.params)
+    if len(call.params) < count or (len(call.params) > count and function.rest is None):
+        return []
+    pairs = list(zip(function.params, call.params, strict=False))
+    if function.rest is not None:
+        pairs += [(inside(function.rest), param) for param in call.params[count:]]
+    return [*pairs, (function.result, call.result)]
+
+
+def hold_function(place: Place, key: Any, signature: Signature) -> None:
+    """A place may hold a function."""
+    place = found(place)
+    if key not in place.functions:
+        place.functions[key] = signature
+        for call in list(place.calls.values()):
+            for a, b in matched(signature, call):
+                join(a, b)
+
+
+def call_place(place: Place, call: Signature) -> None:
+    """What a place holds is called."""
+    other = Place()
+    other.calls[len(call.params)] = call
+    join(place, other)
 
 
 def part_of(place: Place, key: Any) -> Place:
@@ -106,16 +209,42 @@ def keys_of(place: Place) -> Place:
     place = found(place)
     if place.keys is None:
         place.keys = Place()
+        place.keys.is_called = True
     return found(place.keys)
 
 
 def spread_depth(places: list[Place]) -> None:
-    """Marks what is inside of places that are seen with all that they hold."""
-    todo = [place for place in map(found, places) if place.is_deep]
+    """Marks what is inside of places that are seen with all that they hold: anybody calls the functions there. And what
+    is inside of keys, which are compared with all that is in them."""
+    todo: list[Place] = []
+    for place in map(found, places):
+        if place.is_called or place.common is not None:
+            for call in place.calls.values():
+                for part in map(found, call.places()):
+                    part.is_deep = True
+                    todo.append(part)
+        if place.is_deep:
+            todo.append(place)
     while todo:
         place = found(todo.pop())
         place.is_deep = place.is_seen = True
-        for part in (*place.parts.values(), place.inner, place.keys):
-            if part is not None and not found(part).is_deep:
+        for part in [*contents(place), *called(place)]:
+            if not found(part).is_deep:
                 found(part).is_deep = True
                 todo.append(part)
+    todo = [place for place in map(found, places) if place.is_key]
+    while todo:
+        for part in map(found, contents(found(todo.pop()))):
+            if not part.is_key:
+                part.is_key = True
+                todo.append(part)
+
+
+def contents(place: Place) -> list[Place]:
+    """The places of what is in the values of one."""
+    return [*place.parts.values(), *(part for part in (place.inner, place.keys) if part is not None)]
+
+
+def called(place: Place) -> list[Place]:
+    """The places of what the functions of one take and give."""
+    return [part for one in (*place.functions.values(), *place.calls.values()) for part in one.places()]

@@ -16,18 +16,22 @@ from semac.anf.nodes import Block, Comprehension, Iteration, Let, MakeVector, Re
 from semac.anf.walk import all_blocks, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.rows.flow import Flows
 from semac.optimize.rows.places import Place, found
+from semac.optimize.rows.rules import RULES
+from semac.optimize.rows.shapes import Shapes
 
 
 def make_tuples(unit: Unit) -> None:
     """Rewrites the lists of a unit that can be tuples."""
     if unit.is_text or unit.is_input or is_traced():
         return
-    flows = Flows(unit)
+    flows = Flows(unit, RULES)
+    if "shapes" not in left_out(unit):
+        Shapes(flows).rewrite_all(unit)
     rows: dict[Let, Place] = {}
     for place in {found(each) for each in flows.all}:
         if place.is_row:

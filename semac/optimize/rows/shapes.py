@@ -1,0 +1,132 @@
+"""Has maps of known keywords be tuples where they are only asked for their fields.
+
+    (map (fn (i) {:id i :price (* 3 i)}) (range n))  ...  (foldl (fn (t x) (+ t (:price x))) 0 items)
+
+A unit that nobody sees into makes such maps, hands them through its functions, lists and maps, asks for entries by
+keyword and sets entries by `assoc`: nobody can tell them from tuples with an item for each keyword. A keyword that some
+maps lack is nil there, which is what a look-up gives; where somebody asks with another default, each map must have it.
+
+Sound because all that meets in a place (`flow.py`) is made there: these maps, nil and other values that are no tuples.
+Look-ups and `assoc` in what isn't a tuple do what they would have done, with the same error. Maps have no identity, and
+what tells them from tuples (printing, comparing, counting, going through, unknown code) is seen. Left alone are maps in
+which other maps that change are kept, since those change in place (`inplace/`) as long as a map holds them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Let, Lit, MakeMap, MakeVector, Move, Op, Ref
+from semac.anf.walk import all_blocks
+from semac.ir.intrinsics import FIELD, FIELD_LEVEL, FIELD_LOOK, KEYWORD_GET, LEVEL, LOOK, UPDATED
+from semac.ir.nodes import Function
+from semac.ir.unit import Unit
+from semac.optimize.loops.functions import temporary
+from semac.optimize.operators import replace
+from semac.optimize.rows.flow import Flows
+from semac.optimize.rows.places import Place, found
+from semac.optimize.tails import functions
+from semac.types.lattice import INT, NIL, atom
+
+MOST_FIELDS = 12
+Layout = dict[Any, int]
+LOOKS = {KEYWORD_GET: FIELD, LOOK: FIELD_LOOK}
+
+
+def is_shape(place: Place) -> bool:
+    """Whether all maps here may be tuples."""
+    if place.is_open or place.is_deep or place.common is None or not 0 < len(place.fields) <= MOST_FIELDS:
+        return False
+    return place.needs <= place.common and not any(keeps_changed(part) for part in place.parts.values())
+
+
+def keeps_changed(part: Place) -> bool:
+    """Whether maps change in a field, or in fields of what it holds."""
+    todo, met = [part], set()
+    while todo:
+        place = found(todo.pop())
+        if place in met:
+            continue
+        if place.is_changed:
+            return True
+        met.add(place)
+        todo += place.parts.values()
+    return False
+
+
+class Shapes:
+    """The layouts of the places of a unit."""
+
+    def __init__(self, flows: Flows) -> None:
+        self.flows = flows
+        self.layouts: dict[Place, Layout] = {}
+        for place in {found(each) for each in flows.all}:
+            if is_shape(place):
+                order = sorted(place.fields, key=lambda keyword: str(keyword.name))
+                self.layouts[place] = {keyword: index for index, keyword in enumerate(order)}
+
+    def of(self, expr: Expr) -> Layout | None:
+        """The layout of what an operand may hold."""
+        place = self.flows.places.get(expr.var) if type(expr) is Ref else None
+        return self.layouts.get(found(place)) if place is not None else None
+
+    def rewrite_all(self, unit: Unit) -> None:
+        if not self.layouts:
+            return
+        parts: list[tuple[Block, Function | None]] = [(block, None) for block in unit.blocks]
+        parts += [(function.code, function) for function in functions(unit)]
+        for code, owner in parts:
+            for block in all_blocks(code, into_functions=False):
+                block.instrs = [new for instr in block.instrs for new in self.rewrite(instr, owner)]
+
+    def rewrite(self, instr: Let, owner: Function | None) -> list[Let]:
+        """The instructions in place of one."""
+        op: Any = instr.op
+        kind = type(op)
+        if kind is MakeMap:
+            layout = self.of(Ref(instr.var)) if instr.var is not None else None
+            if layout is not None:
+                fields = {key.value: value for key, value in zip(op.items[0::2], op.items[1::2], strict=True)}
+                self.vector(instr, layout, fields, {})
+        elif kind is CallRuntime and op.path in (*LOOKS, UPDATED, LEVEL):
+            layout = self.of(op.args[0])
+            if layout is not None and op.path in LOOKS:
+                replace(instr, field(LOOKS[op.path], op.args[0], layout, op.args[1], op))
+            elif layout is not None and op.path == LEVEL:
+                size = Lit(len(layout), atom(INT))
+                replace(instr, CallRuntime(FIELD_LEVEL, [op.args[0], size], span=op.span))
+            elif layout is not None:  # it raises for what is no map
+                check = Let(None, field(FIELD, op.args[0], layout, op.args[1], op))
+                replace(instr, Move(op.args[0], span=op.span))
+                return [check, instr]
+        elif kind is CallBuiltin and op.name in ("get", "assoc") and op.args:
+            layout = self.of(op.args[0])
+            if layout is not None and op.name == "get":
+                replace(instr, field(FIELD, op.args[0], layout, op.args[1], op))
+            elif layout is not None:
+                return self.assoc(instr, op, layout, owner)
+        return [instr]
+
+    def assoc(self, instr: Let, op: CallBuiltin, layout: Layout, owner: Function | None) -> list[Let]:
+        """A tuple with the items that stay."""
+        fields = {key.value: value for key, value in zip(op.args[1::2], op.args[2::2], strict=True)}  # type: ignore[union-attr]
+        out: list[Let] = []
+        kept: dict[Any, Expr] = {}
+        for keyword in layout:
+            if keyword not in fields:
+                var = temporary("kept", owner)
+                var.op = field(FIELD, op.args[0], layout, Lit(keyword, op.args[1].type), op)
+                out.append(Let(var, var.op))
+                kept[keyword] = Ref(var)
+        if not out:  # whether it is a map at all
+            out.append(Let(None, field(FIELD, op.args[0], layout, op.args[1], op)))
+        self.vector(instr, layout, fields, kept)
+        return [*out, instr]
+
+    def vector(self, instr: Let, layout: Layout, fields: dict[Any, Expr], kept: dict[Any, Expr]) -> None:
+        items = [fields.get(key) or kept.get(key) or Lit(None, atom(NIL)) for key in layout]
+        replace(instr, MakeVector(items, span=instr.op.span))
+
+
+def field(path: str, subject: Expr, layout: Layout, key: Any, op: Op) -> CallRuntime:
+    return CallRuntime(path, [subject, Lit(layout[key.value], atom(INT)), key], span=op.span)
