@@ -13,6 +13,7 @@ NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # the same of a key that is 
 # Maps that are tuples with an item for each keyword (optimize/rows/shapes.py)
 FIELD = "sema_runtime.values.shapes:field"  # what `(:key map)` calls
 FIELD_LOOK = "sema_runtime.values.shapes:field_or_nil"  # a step of `get-in`
+RESTORED = "sema_runtime.values.restored:restored"  # lists and maps in place of such tuples, and of rows
 FIELD_LEVEL = "sema_runtime.values.shapes:field_level"  # a level of the path of an update
 
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict

@@ -5,7 +5,7 @@ What isn't listed here shows its operands to others, and what it gives comes fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
@@ -29,6 +29,7 @@ from semac.optimize.rows.places import (
     keys_of,
     part_of,
     spread_depth,
+    spread_exports,
 )
 from semac.optimize.tails import functions
 from semac.types.signatures import ATOMS, Name, TypeExpr, signature_for
@@ -39,6 +40,7 @@ SAME = frozenset(
 )  # have the items
 FEWER = frozenset(("take", "drop"))  # of the second argument
 ASKS = frozenset(("nil?", "not", "null?", "empty?", "length", "count"))  # what a list answers as a tuple does
+PRINTING = frozenset(("println", "print", "display", "str"))  # show lists and maps as such, and give atoms
 SELECTING = frozenset(("find", "sort-by", "group-by", "key-by"))  # comprehensions that give the items
 TESTS = frozenset(("nil?", "not"))  # what a map answers as a tuple does
 ATOM_CLASSES = frozenset((Keyword, Symbol, Char, str, int, float, bool, type(None)))
@@ -63,10 +65,20 @@ Rule = Callable[["Flows", Any, Place], None]
 
 
 class Flows:
-    """The places of a unit."""
+    """The places of a unit. private: functions that only the unit calls. exports: variables whose values others get as
+    lists and maps. edges: operands that are shown as such: (instruction, index)."""
 
-    def __init__(self, unit: Unit, rules: Mapping[type, Rule]) -> None:
+    def __init__(
+        self,
+        unit: Unit,
+        rules: Mapping[type, Rule],
+        private: Collection[Function] = (),
+        exports: Collection[Var] = (),
+    ) -> None:
         self.rules = rules
+        self.private = private
+        self.exports = exports
+        self.edges: list[tuple[Let, int]] = []
         self.places: dict[Any, Place] = {}  # of variables, and of the results of functions
         self.all: list[Place] = []
         self.is_closed = unit.is_sealed
@@ -79,7 +91,10 @@ class Flows:
         for function in functions(unit):
             self.function(function)
         for var in self.defined - self.read:  # it is there for who looks at the program
-            self.of(var).is_deep = True
+            self.of(var).is_deep |= not var.is_private
+        for var in exports:
+            self.of(var).is_exported = True
+        spread_exports(self.all)
         spread_depth(self.all)
 
     def new(self) -> Place:
@@ -91,7 +106,7 @@ class Flows:
         if key not in self.places:
             self.places[key] = self.new()
             if type(key) is Var and key.is_global and not self.is_closed and key.known_function is None:
-                self.places[key].is_deep = True
+                self.places[key].is_deep = not key.is_private
         return found(self.places[key])
 
     def value(self, expr: Expr) -> Place:
@@ -101,7 +116,6 @@ class Flows:
             self.hold(expr.var)
             return self.of(expr.var)
         place = self.new()
-        place.is_mixed = True
         if type(expr) is Lit and type(expr.value) is List:
             place.hide_nothing()
             place.is_deep = bool(expr.value.items)
@@ -140,7 +154,9 @@ class Flows:
         self.block(function.code, self.of(function))
         if function.rest is not None:
             self.of(function.rest).hide_nothing()
-        if not self.is_closed and function.var is not None and function.var.is_global:  # anybody calls it
+        if self.is_closed or function in self.private:
+            return
+        if function.var is not None and function.var.is_global:  # anybody calls it
             for place in self.signature(function).places():
                 found(place).is_deep = True
 
@@ -207,6 +223,10 @@ class Flows:
             result.hide_nothing()
             self.value(args[0]).hide_nothing()
             join(inside(result), self.listed(args[1]))
+        elif name in PRINTING:
+            for index, arg in enumerate(args):
+                self.value(arg).is_exported = True
+                self.edges.append((instr, index))
         elif not self.on_map(instr, op, result):
             self.by_signature(op, result)
 
@@ -306,11 +326,12 @@ class Flows:
                 self.value(arg).hide_nothing()
             else:
                 self.show(arg)
-        result.is_called = True
         if not holds_atoms(signature.result):
             result.is_deep = True
-        else:
-            inside(result).is_called = True
+        for place in (result, inside(result), inside(inside(result))) if not is_atomic(signature.result) else ():
+            place.hide_nothing()
+            place.is_mixed = place.is_called = True
+        result.is_called = True
 
     # Patterns
 

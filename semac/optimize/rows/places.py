@@ -26,8 +26,9 @@ class Place:
     """sites: instructions that make lists of it. sizes: how many items these have, and vectors. asked: how many
     patterns need to take it apart. most: the highest index that is read. is_seen: something tells a list from a tuple
     here, or gives such a list. is_deep: so it is with all that is inside. is_key: keys of maps, or what is inside of
-    such, are compared with it. is_mixed: vectors are here, too. is_called: keywords may be, which look up what they are
-    called with. functions: those that it may hold. calls: of what it holds, by number of arguments.
+    such, are compared with it. is_exported: it is shown by what gets lists and maps for it. is_mixed: vectors are here,
+    too. is_called: keywords may be, which look up what they are called with. functions: those that it may hold. calls:
+    of what it holds, by number of arguments.
 
     Of maps: fields, the keywords that they have or are asked for. common: those that each map has from the start, None
     where none is made. needs: those that must be there. is_open: something tells a map from a tuple here, or gives
@@ -35,6 +36,7 @@ class Place:
 
     __slots__ = (
         "asked", "calls", "common", "fields", "forward", "functions", "inner", "is_called", "is_changed", "is_deep",
+        "is_exported",
         "is_key", "is_mixed", "is_open", "is_seen", "keys", "most", "needs", "parts", "sites", "sizes",
     )  # fmt: skip
 
@@ -55,6 +57,7 @@ class Place:
         self.is_open = False
         self.is_changed = False
         self.is_key = False
+        self.is_exported = False
         self.is_mixed = False
         self.is_called = False
         self.functions: dict[Any, Signature] = {}
@@ -73,7 +76,7 @@ class Place:
     @property
     def is_row(self) -> bool:
         """Whether all lists here may be tuples."""
-        if self.is_key and self.is_mixed:
+        if self.is_mixed and (self.is_key or self.is_exported):
             return False
         if self.is_seen or self.is_deep or not self.sites or (self.asked and len(self.sizes | self.asked) != 1):
             return False
@@ -111,6 +114,7 @@ def join(a: Place, b: Place) -> None:
         first.is_open |= second.is_open
         first.is_changed |= second.is_changed
         first.is_key |= second.is_key
+        first.is_exported |= second.is_exported
         first.is_mixed |= second.is_mixed
         first.is_called |= second.is_called
         if first.functions or second.functions or first.calls or second.calls:
@@ -211,6 +215,18 @@ def keys_of(place: Place) -> Place:
         place.keys = Place()
         place.keys.is_called = True
     return found(place.keys)
+
+
+def spread_exports(places: list[Place]) -> None:
+    """Marks what is inside of places that are exported. Functions there take and give what they would to anybody."""
+    todo = [place for place in map(found, places) if place.is_exported]
+    while todo:
+        place = found(todo.pop())
+        place.is_deep |= bool(place.functions or place.calls)
+        for part in map(found, contents(place)):
+            if not part.is_exported:
+                part.is_exported = True
+                todo.append(part)
 
 
 def spread_depth(places: list[Place]) -> None:

@@ -12,40 +12,76 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.values.restored import NOTHING
 from semac.anf.nodes import Block, Comprehension, Iteration, Let, MakeVector, Ref, Result, VarPattern
 from semac.anf.walk import all_blocks, refs
 from semac.fingerprint import is_traced
-from semac.ir.nodes import Var
+from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.rows.flow import Flows
-from semac.optimize.rows.places import Place, found
+from semac.optimize.rows.places import found
+from semac.optimize.rows.restoring import Restoring, restore_operand
 from semac.optimize.rows.rules import RULES
 from semac.optimize.rows.shapes import Shapes
+from semac.optimize.tails import functions
 
 
 def make_tuples(unit: Unit) -> None:
-    """Rewrites the lists of a unit that can be tuples."""
+    """Rewrites the lists and maps of a unit that can be tuples."""
     if unit.is_text or unit.is_input or is_traced():
         return
-    flows = Flows(unit, RULES)
-    if "shapes" not in left_out(unit):
-        Shapes(flows).rewrite_all(unit)
-    rows: dict[Let, Place] = {}
-    for place in {found(each) for each in flows.all}:
-        if place.is_row:
-            rows.update(dict.fromkeys(place.sites, place))
-    if not rows:
-        return
-    for form in unit.blocks:
-        for block in all_blocks(form):
-            for instr in [instr for instr in block.instrs if instr in rows]:
-                op: Any = instr.op
-                if op.name == "list":
-                    replace(instr, MakeVector(op.args, span=op.span))
-                else:
-                    take_pairs(form, block, instr)
+    Rewriter(unit, Flows(unit, RULES)).run()
+
+
+class Rewriter:
+    """Rewrites a unit. changed: the functions whose code isn't what it was, None for a form."""
+
+    def __init__(self, unit: Unit, flows: Flows) -> None:
+        self.unit = unit
+        places = {found(each) for each in flows.all}
+        self.shapes = Shapes(flows, places if "shapes" not in left_out(unit) else set())
+        self.rows = {place for place in places if place.is_row}
+        shown = [flows.places.get(var) for var in flows.exports]
+        shown += [flows.places.get(getattr(instr.op.args[index], "var", None)) for instr, index in flows.edges]  # type: ignore[attr-defined]
+        self.restoring = Restoring(self.shapes, self.rows, [place for place in shown if place is not None])
+        self.sites = {site for place in self.rows for site in place.sites}
+        self.shown: dict[Let, list[int]] = {}
+        for instr, index in flows.edges:
+            self.shown.setdefault(instr, []).append(index)
+        self.changed: set[Function | None] = set()
+
+    def holds_tuples(self, var: Var) -> bool:
+        """Whether tuples of ours are in what a variable holds."""
+        return self.restoring.number(self.shapes.flows.places.get(var)) != NOTHING
+
+    def run(self) -> None:
+        if not self.shapes.layouts and not self.rows:
+            return
+        parts: list[tuple[Block, Function | None]] = [(block, None) for block in self.unit.blocks]
+        parts += [(function.code, function) for function in functions(self.unit)]
+        for code, owner in parts:
+            for block in all_blocks(code, into_functions=False):
+                self.block(code, block, owner)
+
+    def block(self, code: Block, block: Block, owner: Function | None) -> None:
+        out: list[Let] = []
+        for instr in block.instrs:
+            before = instr.op
+            shown = [restore_operand(self.restoring, instr, index, owner) for index in self.shown.get(instr, ())]
+            out += [each for each in shown if each is not None]
+            out += self.shapes.rewrite(instr, owner)
+            if instr.op is not before or any(shown):
+                self.changed.add(owner)
+        block.instrs = out
+        for instr in [instr for instr in out if instr in self.sites]:
+            self.changed.add(owner)
+            op: Any = instr.op
+            if op.name == "list":
+                replace(instr, MakeVector(op.args, span=op.span))
+            else:
+                take_pairs(code, block, instr)
 
 
 def take_pairs(form: Block, block: Block, instr: Let) -> None:

@@ -16,16 +16,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Let, Lit, MakeMap, MakeVector, Move, Op, Ref
-from semac.anf.walk import all_blocks
+from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Let, Lit, MakeMap, MakeVector, Move, Op, Ref
 from semac.ir.intrinsics import FIELD, FIELD_LEVEL, FIELD_LOOK, KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function
-from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.rows.flow import Flows
 from semac.optimize.rows.places import Place, found
-from semac.optimize.tails import functions
 from semac.types.lattice import INT, NIL, atom
 
 MOST_FIELDS = 12
@@ -33,21 +30,33 @@ Layout = dict[Any, int]
 LOOKS = {KEYWORD_GET: FIELD, LOOK: FIELD_LOOK}
 
 
-def is_shape(place: Place) -> bool:
-    """Whether all maps here may be tuples."""
+def may_be_shape(place: Place) -> bool:
+    """Whether nobody can tell the maps here from tuples."""
     if place.is_open or place.is_deep or place.common is None or not 0 < len(place.fields) <= MOST_FIELDS:
         return False
-    return place.needs <= place.common and not any(keeps_changed(part) for part in place.parts.values())
+    if place.is_exported and place.fields != place.common:  # nobody knows which of them a tuple stands for
+        return False
+    return place.needs <= place.common and not place.is_key
 
 
-def keeps_changed(part: Place) -> bool:
-    """Whether maps change in a field, or in fields of what it holds."""
+def shapes_of(places: set[Place]) -> set[Place]:
+    """The places whose maps become tuples."""
+    shapes = {place for place in places if may_be_shape(place)}
+    while True:
+        holders = {place for place in shapes if any(keeps_changed(part, shapes) for part in place.parts.values())}
+        if not holders:
+            return shapes
+        shapes -= holders
+
+
+def keeps_changed(part: Place, shapes: set[Place]) -> bool:
+    """Whether maps that are no tuples change in a field, or in fields of what it holds."""
     todo, met = [part], set()
     while todo:
         place = found(todo.pop())
         if place in met:
             continue
-        if place.is_changed:
+        if place.is_changed and place not in shapes:
             return True
         met.add(place)
         todo += place.parts.values()
@@ -57,27 +66,17 @@ def keeps_changed(part: Place) -> bool:
 class Shapes:
     """The layouts of the places of a unit."""
 
-    def __init__(self, flows: Flows) -> None:
+    def __init__(self, flows: Flows, places: set[Place]) -> None:
         self.flows = flows
         self.layouts: dict[Place, Layout] = {}
-        for place in {found(each) for each in flows.all}:
-            if is_shape(place):
-                order = sorted(place.fields, key=lambda keyword: str(keyword.name))
-                self.layouts[place] = {keyword: index for index, keyword in enumerate(order)}
+        for place in shapes_of(places):
+            order = sorted(place.fields, key=lambda keyword: str(keyword.name))
+            self.layouts[place] = {keyword: index for index, keyword in enumerate(order)}
 
     def of(self, expr: Expr) -> Layout | None:
         """The layout of what an operand may hold."""
         place = self.flows.places.get(expr.var) if type(expr) is Ref else None
         return self.layouts.get(found(place)) if place is not None else None
-
-    def rewrite_all(self, unit: Unit) -> None:
-        if not self.layouts:
-            return
-        parts: list[tuple[Block, Function | None]] = [(block, None) for block in unit.blocks]
-        parts += [(function.code, function) for function in functions(unit)]
-        for code, owner in parts:
-            for block in all_blocks(code, into_functions=False):
-                block.instrs = [new for instr in block.instrs for new in self.rewrite(instr, owner)]
 
     def rewrite(self, instr: Let, owner: Function | None) -> list[Let]:
         """The instructions in place of one."""

@@ -8,7 +8,9 @@ it, and an import that fails leaves no module. Leaving out "apart" leaves that o
 
 from __future__ import annotations
 
-from semac.anf.nodes import Assign, Block, CallBuiltin, Let, Lit, Read, Ref, Result
+from collections.abc import Callable
+
+from semac.anf.nodes import Assign, Block, CallBuiltin, Let, Lit, Op, Read, Ref, Result
 from semac.anf.walk import all_blocks, code_of, exit_operands, map_exit, map_operands, operands
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -78,16 +80,25 @@ def replace(block: Block, apart: dict[Var, Var]) -> None:
     map_exit(block.exit, lambda value: Ref(apart[value.var]) if type(value) is Ref and value.var in apart else value)
 
 
-def hand_over(unit: Unit, apart: dict[Var, Var]) -> None:
-    """The globals get what their variables hold, after the last form."""
-    unit.epilogue = last = Block([], Result(Lit(None)))
-    unit.blocks.append(last)
-    unit.at_import.add(last)
+def hand_over(unit: Unit, apart: dict[Var, Var], shown: Callable[[Ref], Op | None] | None = None) -> None:
+    """The globals get what their variables hold, after the last form. shown: what others see in place of a value."""
+    last = unit.epilogue
+    if last is None:
+        unit.epilogue = last = Block([], Result(Lit(None)))
+        unit.blocks.append(last)
+        unit.at_import.add(last)
     for original, var in apart.items():
         held = Var("", unit.main)
         held.hint, held.defined = original.name, 1
         held.op = Read(var)
-        last.instrs += [Let(held, held.op), Let(None, Assign(original, Ref(held), "global"))]
+        last.instrs.append(Let(held, held.op))
+        copied = shown(Ref(var)) if shown is not None else None
+        if copied is not None:
+            copied.args[0] = Ref(held)  # type: ignore[attr-defined]
+            held = Var("", unit.main)
+            held.hint, held.defined, held.op = original.name, 1, copied
+            last.instrs.append(Let(held, copied))
+        last.instrs.append(Let(None, Assign(original, Ref(held), "global")))
 
 
 def is_handed_over(op: Assign, var: Var) -> bool:

@@ -31,6 +31,7 @@ from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.flow import inferred
 from semac.optimize.infer.importing import code_at_import, is_alone
 from semac.optimize.infer.signs import of_any_sign
+from semac.optimize.rows.at_import import make_tuples_at_import
 from semac.optimize.versions.apart import keep_apart
 from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, called_in, reachable
@@ -74,8 +75,13 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     redirected = calls_of(copies, forms)
     if alone:
         unit.at_import = code_at_import(forms, [version.private for version in copies.values()]) | bodies
+    changed |= make_tuples_at_import(unit, [version.private for version in copies.values()])
     flow = inferred(unit)
-    rewritten = {function for function, version in copies.items() if version.private in changed}
+    rewritten = {
+        function
+        for function, version in copies.items()
+        if version.private in changed or not changed.isdisjoint(version.copied)
+    }
     kept = wanted(copies, calls, hot, demands, alone, rewritten)
     for function, version in copies.items():
         if function in kept:

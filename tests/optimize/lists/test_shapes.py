@@ -1,0 +1,113 @@
+"""Maps of known keywords are tuples where nobody sees them, and programs answer as before."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+ITEMS = "(define (items n) (map (fn (i) {:id i :price (* 3 i) :tags (list i)}) (range n))) "
+TUPLES = [
+    ITEMS + "(foldl (fn (t x) (+ t (:price x) (length (:tags x)))) 0 (filter (fn (x) (odd? (:id x))) (items 6)))",
+    ITEMS + "(map (fn (x) (:price (assoc x :price (+ 1 (:price x))))) (items 3))",
+    ITEMS + "(define (dearest xs) (foldl (fn (b x) (if (or (nil? b) (> (:price x) (:price b))) x b)) nil xs)) "
+    "(list (:id (dearest (items 4))) (try (:id (dearest '())) (catch e (:message e))))",
+    "(define (leaf v) {:v v :left nil :right nil}) "
+    "(define (add t v) (cond ((nil? t) (leaf v)) ((< v (:v t)) (assoc t :left (add (:left t) v))) "
+    "(else (assoc t :right (add (:right t) v))))) "
+    "(define (total t) (if (nil? t) 0 (+ (:v t) (total (:left t)) (total (:right t))))) (total (foldl add nil '(5 2 8 1)))",
+    "(define (token k v) {:kind k :value v}) (define (next ts) (if (null? ts) nil (first ts))) "
+    "(define (names ts) (let loop ((ts ts) (out '())) (let ((t (next ts))) (if (nil? t) (reverse out) "
+    "(loop (rest ts) (if (= (:kind t) :name) (cons (:value t) out) out)))))) "
+    '(names (list (token :name "a") (token :op "+") (token :name "b")))',
+    "(define (many p) (fn (s i) (let loop ((i i) (n 0)) (let ((r (p s i))) (if r (loop (:next r) (+ n (:value r))) "
+    "{:value n :next i}))))) (define (digit s i) (if (< i (length s)) {:value (nth s i) :next (+ i 1)} nil)) "
+    "(define (both p q) (fn (s i) (let ((r (p s i))) (if r (q s (:next r)) nil)))) "
+    "(:value ((both digit (many digit)) [4 5 6] 0))",
+    "(define rules (list (fn (o) (if (> (:n o) 3) 5 0)) (fn (o) (if (:vip o) 7 0)))) "
+    "(define (off o) (foldl (fn (t r) (+ t (r o))) 0 rules)) (list (off {:n 4 :vip #t}) (off {:n 1 :vip #f}))",
+    "(define (deck n) (flat-map (fn (s) (map (fn (r) {:rank r :suit s}) (range n))) '(1 2))) "
+    "(foldl (fn (t c) (+ t (* (:rank c) (:suit c)))) 0 (deck 3))",
+    "(defmulti area (fn (s) (:kind s))) (defmethod area :box (fn (s) (* (:w s) (:h s)))) "
+    "(defmethod area :dot (fn (s) 0)) (map area (list {:kind :box :w 2 :h 3} {:kind :dot}))",
+    "(define (mk n) (if (> n 1) {:a n} {:b n})) (map (fn (m) (list (:a m) (:b m))) (map mk (range 3)))",
+    "(define (mk n) {:a n :b nil}) (map (fn (m) (list (get m :a 7) (get m :b 7))) (map mk (range 2)))",
+    "(define (g x) (get-in x [:p :q])) (list (g {:p {:q 1}}) (g {:p nil}) (g {:p 5}))",
+    "(define (bump x) (map/update x :n (fn (n) (+ n 1)))) (define (f k) (:n (bump (bump {:n k :m 0})))) (f 3)",
+    "(define (f n) (:b (update-in {:b n} [:b] (fn (x) (* 2 x))))) (f 3)",
+]
+SEEN = [  # somebody would notice
+    ITEMS + "(items 2)",
+    ITEMS + "(println (first (items 2)))",
+    ITEMS + "(map (fn (x) (= x {:id 0 :price 0 :tags '(0)})) (items 2))",
+    ITEMS + "(map count (items 2))",
+    ITEMS + "(map (fn (x) (contains? x :id)) (items 2))",
+    ITEMS + "(map (fn (x) (keys (dissoc x :id))) (items 2))",
+    ITEMS + "(map (fn (x) (get x :none :absent)) (items 2))",
+    ITEMS + "(map (fn (x) (list (map? x) (vector? x))) (items 2))",
+    ITEMS + "(map (fn (x) (try (first x) (catch e (:message e)))) (items 2))",
+    ITEMS + "(map (fn (x) (try (nth x 0) (catch e (:message e)))) (items 2))",
+    ITEMS + "(map (fn (x) (try (foldl + 0 x) (catch e (:message e)))) (items 2))",
+    ITEMS + "(map (fn (x) (try (+ 1 x) (catch e (:message e)))) (items 2))",
+    ITEMS + "(map (fn (x) (let (([a b c] x)) a)) (list [1 2 3] (list 4 5 6)))",
+    ITEMS + "(map (fn (x) (match x ({:id i} i) ([a b c] :vector) (_ :other))) (items 2))",
+    ITEMS + "(map (fn (x) (match x ([a b c] :vector) (_ :other))) (items 2))",
+    ITEMS + "(define (keyed k) (map (fn (x) (k x)) (items 2))) (list (keyed :id) (keyed (fn (x) (:price x))))",
+    ITEMS + "(map (fn (x) (x :id)) (list (fn (k) k)))",
+    ITEMS + "(map :id (sort-by :price (items 3)))",
+    ITEMS + "(map (fn (x) (:extra (merge x {:extra 1}))) (items 2))",
+    ITEMS + "(try (throw (first (items 1))) (catch e (:price (:value e))))",
+    "(define (f n) (let ((m {:a n})) (list (:a (assoc m :b 1)) (count (assoc m :b 1))))) (f 1)",
+    "(define (f m) (try (:a (assoc m :a 1)) (catch e (:message e)))) (list (f {:a 2 :b 3}) (f nil) (f 5))",
+    "(define (f m) (try (:a m) (catch e (:message e)))) (list (f {:a 2}) (f nil) (f 5) (f [1]))",
+    "(define (f n) (let ((s {:seen {n 1} :n 0})) (:seen (assoc s :seen (assoc (:seen s) 5 2))))) (f 1)",
+    "(define (f n) (let ((m {(list n 2) {:a 1}})) (list (get m (list 1 2)) (get m [1 2])))) (f 1)",
+]
+KEYS = [
+    "(define (table n) (foldl (fn (m i) (assoc m (list i (mod i 2)) (* i i))) {} (range n))) "
+    "(define t (table 5)) (list (get t (list 3 1)) (get t (list 3 0)) (get t (list 2 0) :none))",
+    "(define (table n) (foldl (fn (m i) (assoc m (list i 1.0) i)) {} (range n))) (list (get (table 2) (list 1 1.0)))",
+    "(define (f n) (get (assoc {} (list n 1) :list [n 1] :vector) (list 1 1))) (f 1)",
+    "(define (f n) (get (assoc {} (list n (list 1)) :list) (list 1 [1]))) (f 1)",
+    "(define (f n) (let ((m (assoc {} (list n {:a 1}) 5))) (get m (list 1 {:a 1})))) (f 1)",
+    "(define (f n) (let ((m (assoc {} (list n 1) 5 (list 0 1) 4))) (list (vals m) (contains? m (list 0 1))))) (f 1)",
+    "(define (f n) (keys (assoc {} (list n 1) 5))) (f 1)",
+]
+
+
+def run(source: str, **options: Any) -> str:
+    unit = compile_source(source, "test.sema", result=True, **options)
+    scope: dict[str, Any] = {"__name__": "test"}
+    exec(unit.code, scope)
+    return to_text(scope[RESULT])
+
+
+@pytest.mark.parametrize("source", [*TUPLES, *SEEN, *KEYS])
+def test_answers_are_those_of_plain_code(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = run(source, optimize=False)
+    printed = capsys.readouterr().out
+    for mode in ("program", "module"):
+        assert run(source, mode=mode, watch=Verifier()) == plain
+        assert capsys.readouterr().out == printed
+
+
+def python(source: str) -> str:
+    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
+
+
+@pytest.mark.parametrize("source", TUPLES)
+def test_maps_are_tuples(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_tuples = python(source)
+    assert "Map(" not in with_tuples
+    monkeypatch.setenv("SEMA_SKIP", "shapes")
+    assert python(source) != with_tuples
+
+
+def test_keys_are_tuples() -> None:
+    assert "List([i" not in python(KEYS[0])
