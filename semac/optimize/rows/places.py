@@ -234,11 +234,14 @@ def spread_depth(places: list[Place]) -> None:
     is inside of keys, which are compared with all that is in them."""
     todo: list[Place] = []
     for place in map(found, places):
-        if place.is_called or place.common is not None:
-            for call in place.calls.values():
-                for part in map(found, call.places()):
-                    part.is_deep = True
-                    todo.append(part)
+        if place.calls:
+            place.hide_nothing()  # the error shows what is no function
+            seen = contents(place)
+            if place.is_called or place.common is not None:
+                seen += [part for call in place.calls.values() for part in call.places()]
+            for part in map(found, seen):
+                part.is_deep = True
+                todo.append(part)
         if place.is_deep:
             todo.append(place)
     while todo:

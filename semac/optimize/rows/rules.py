@@ -109,6 +109,8 @@ def destructure(flows: Flows, op: anf.Destructure, result: Place) -> None:
 
 def match(flows: Flows, op: anf.Match, result: Place) -> None:
     subject = flows.value(op.subject)
+    catches = any(type(one.pattern) in (AnyPattern, VarPattern) and one.guard is None for one in op.clauses)
+    subject.is_deep |= not catches and not op.lenient  # the error shows it
     for clause in op.clauses:
         flows.bind(clause.pattern, subject, True)
         if clause.guard is not None:
