@@ -6,6 +6,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Closure, Expr, Op, Ref, Result
+from semac.anf.pattern_nodes import AnyPattern, VarPattern
 from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function
 from semac.optimize.calls import function_of
