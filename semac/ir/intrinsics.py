@@ -11,10 +11,11 @@ WITH_ENTRIES = "sema_runtime.lib.collections.maps:with_entries"  # the same of t
 NEW_KEY = "sema_runtime.values.map_keys:assoc_key"  # the same of a key that is added; raises for a mutable one
 
 # Maps that are tuples with an item for each keyword (optimize/rows/shapes.py)
-FIELD = "sema_runtime.values.shapes:field"  # what `(:key map)` calls
-FIELD_LOOK = "sema_runtime.values.shapes:field_or_nil"  # a step of `get-in`
-RESTORED = "sema_runtime.values.restored:restored"  # lists and maps in place of such tuples, and of rows
-FIELD_LEVEL = "sema_runtime.values.shapes:field_level"  # a level of the path of an update
+FIELD = "sema_runtime.values.lookup:field"  # what `(:key map)` calls
+FIELD_LOOK = "sema_runtime.values.lookup:field_or_nil"  # a step of `get-in`
+RESTORED = "sema_runtime.lib.collections.restored:restored"  # lists and maps in place of such tuples, and of rows
+SHAPE, ROW, OTHER, NOTHING = 0, 1, 2, -1  # what it is told of places: maps, lists, neither; the number of none
+FIELD_LEVEL = "sema_runtime.values.lookup:field_level"  # a level of the path of an update
 
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
 
@@ -43,6 +44,7 @@ CHAR_TABLES = {
 }  # fmt: skip
 # multimethods all of whose methods are known (optimize/dispatch.py)
 KNOWN_MULTI = "sema_runtime.lib.language.multimethods:known_multimethod"
+BY_DEFAULT = "sema_runtime.lib.language.multimethods:call_default"  # where none of the known methods is for a value
 ADD_KNOWN = "sema_runtime.lib.language.multimethods:add_known_method"
 ADD_OWN = "sema_runtime.lib.language.multimethods:add_own_method"  # in a module, where nothing else of it sees it
 ADD_SEEN = "sema_runtime.lib.language.multimethods:add_seen_method"  # in a module, where something does

@@ -46,7 +46,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import all_blocks, exit_operands, map_operands, operands
 from semac.fingerprint import is_traced
-from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, ADD_SEEN, EXTENDED, KEYWORD_GET, KNOWN_MULTI
+from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, ADD_SEEN, BY_DEFAULT, EXTENDED, KEYWORD_GET, KNOWN_MULTI
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.instantiate import parts_of
@@ -55,7 +55,7 @@ from semac.types.signatures import Function as FunctionExpr
 from semac.types.signatures import signature_for
 
 MULTIMETHODS = "sema_runtime.lib.language.multimethods:"
-MULTI, ADD, BY_DEFAULT = MULTIMETHODS + "MultiMethod", MULTIMETHODS + "add_method", MULTIMETHODS + "call_default"
+MULTI, ADD = MULTIMETHODS + "MultiMethod", MULTIMETHODS + "add_method"
 DEFAULT = keyword("default")
 STILL = (Assign, Closure, MakeMap, MakeRecordType, MakeVector, Move, Read, RecordFunction)  # what calls nothing
 

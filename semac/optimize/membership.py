@@ -7,6 +7,8 @@ where the value sought is of a kind that equals nothing of another kind; else a 
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Closure, Expr, If, Let, Logic, Op, Python, Ref, Result
 from semac.anf.walk import all_blocks, blocks, code_of, exit_operands, operands
@@ -35,20 +37,30 @@ TESTS = frozenset(("not",))
 
 def ask_members(unit: Unit) -> None:
     """Rewrites the calls of `member` that are tests."""
-    sought = [
-        (block, instr)
+    asked = asked_in(unit)
+    for form in unit.blocks if asked else ():
+        for block in all_blocks(form):
+            for instr in [instr for instr in block.instrs if instr.var in asked]:
+                rewrite(block, instr)
+    give_truth(unit, asked)
+
+
+def asked_in(unit: Unit) -> set[Var | None]:
+    """The variables of calls of `member` in lists that are only tested."""
+    sought = {
+        instr.var
         for form in unit.blocks
         for block in all_blocks(form)
         for instr in block.instrs
         if type(instr.op) is CallBuiltin and instr.op.name == "member" and is_search(instr)
-    ]
-    if not sought:
+    }
+    return sought - Values(unit).found() if sought else set()
+
+
+def give_truth(unit: Unit, asked: Container[Var | None]) -> None:
+    """The type of what is now a boolean, wherever it is used."""
+    if not asked:
         return
-    valued = Values(unit).found()
-    asked = {instr.var for _, instr in sought if instr.var not in valued}
-    for block, instr in sought:
-        if instr.var in asked:
-            rewrite(block, instr)
     truth = atom(BOOL)
     for form in unit.blocks:
         for block in all_blocks(form):
@@ -66,20 +78,25 @@ def is_search(instr: Let) -> bool:
 def rewrite(block: Block, instr: Let) -> None:
     op, var = instr.op, instr.var
     assert type(op) is CallBuiltin and var is not None
-    value, whole = op.args
+    whole = op.args[1]
     items = Var("", var.owner)
     items.hint, items.defined = "items", 1
     kind = "flat_items" if whole.type.only(FLAT) else "list_items"
     items.op = Python(kind, [whole], span=op.span, type=ANY)
     items.type = ANY
-    sequence = Ref(items, ANY)
-    search: Op = (
-        Python("in", [value, sequence]) if is_exact(value, whole.type) else CallRuntime(HOLDS, [value, sequence])
-    )
-    search.span, search.type = op.span, atom(BOOL)
+    search = search_of(op, Ref(items, ANY))
     var.op, var.type = search, search.type
     at = block.instrs.index(instr)
     block.instrs[at : at + 1] = [Let(items, items.op), Let(var, search)]
+
+
+def search_of(op: CallBuiltin, items: Expr) -> Op:
+    """What a call of `member` asks of the items of its list."""
+    value, whole = op.args
+    exact = is_exact(value, whole.type)
+    search: Op = Python("in", [value, items]) if exact else CallRuntime(HOLDS, [value, items])
+    search.span, search.type = op.span, atom(BOOL)
+    return search
 
 
 def is_exact(value: Expr, whole: Type) -> bool:

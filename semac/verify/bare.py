@@ -16,6 +16,7 @@ from semac.anf.step_nodes import Consume, Facts
 from semac.anf.walk import all_blocks, blocks, operands, params_of
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+from semac.optimize.membership import HOLDS
 from semac.types.lattice import DICT, FN, LIST, Type
 from semac.verify.faults import Place
 
@@ -25,7 +26,7 @@ BRANCHES = (anf.If, anf.Logic, anf.Match, anf.Try, anf.With, anf.Loop, anf.For)
 Forms = frozenset[str]
 NOTHING: Forms = frozenset()
 JUST_GENERAL: Forms = frozenset((GENERAL,))
-FIRST = frozenset((0,))
+FIRST, SECOND = frozenset((0,)), frozenset((1,))
 
 
 class BareDicts:
@@ -80,6 +81,8 @@ class Stacks:
 
     def takes(self, op: Op) -> frozenset[int]:
         """The positions of the operands that may be bare, in operations that don't just hand them on."""
+        if (type(op) is anf.Python and op.kind == "in") or (type(op) is anf.CallRuntime and op.path == HOLDS):
+            return SECOND
         return FIRST if type(op) is anf.Python and op.kind in self.readers else frozenset()
 
     def wants(self, op: Op) -> int | None:

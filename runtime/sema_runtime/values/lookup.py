@@ -25,3 +25,21 @@ def keyword_reader(key: Keyword) -> Callable[[Any], Any]:
         return value.d.get(key) if type(value) is Map else key(value)
 
     return read
+
+
+# Maps that the compiler made tuples of, with an item for each keyword (semac/optimize/rows/shapes.py)
+
+
+def field(value: Any, index: int, key: Keyword) -> Any:
+    """`(:key value)` of a value that is such a tuple if it is a map at all."""
+    return value[index] if type(value) is tuple else keyword_get(value, key)
+
+
+def field_or_nil(value: Any, index: int, key: Keyword) -> Any:
+    """A step of `get-in`."""
+    return value[index] if type(value) is tuple else None
+
+
+def field_level(value: Any, size: int) -> tuple[Any, ...]:
+    """A level of the path of `update-in` or `assoc-in`: a new one where there is none."""
+    return value if type(value) is tuple else (None,) * size

@@ -13,7 +13,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember
 from semac.anf.walk import code_of, operands, params_of
-from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, EXTENDED, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, BY_DEFAULT, EXTENDED, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -284,6 +284,11 @@ class Flow:
             for arg in op.args:
                 self.operand(arg)
             return ANY
+        if op.path == BY_DEFAULT and (self.solver.closed or self.solver.reads_early):  # nobody else has added a method
+            for arg in op.args:
+                self.operand(arg)
+            self.solver.escape(op.args[1].type)  # the error shows it
+            return NEVER
         if op.path == ADD_OWN:
             for arg in op.args:
                 self.solver.escape(self.operand(arg), LATER)  # until then nobody calls it from the table

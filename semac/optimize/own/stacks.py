@@ -6,6 +6,7 @@ a list, a list of the language is made of it, once: nothing uses the stack after
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from sema_runtime.values.lists import List
@@ -13,7 +14,8 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Op, Python, Ref
 from semac.anf.walk import all_blocks, map_exit, map_operands, params_of
 from semac.ir.nodes import Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
+from semac.optimize.membership import asked_in, give_truth, search_of
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis
 from semac.optimize.own.char_stacks import is_join, text_groups
@@ -33,8 +35,14 @@ RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leav
 
 
 class Stacks(Representation):
+    """asked: the variables of searches (`member`) that are only tested."""
+
     tags = LIST
     copies = True
+
+    def __init__(self, asked: Container[Var | None] = ()) -> None:
+        super().__init__()
+        self.asked = asked
 
     def fresh(self, op: Op) -> str:
         if type(op) is anf.CallBuiltin:
@@ -45,6 +53,8 @@ class Stacks(Representation):
         count = len(op.args)
         if count == 1 and (op.name in READERS or op.name in KNOWN):
             return self.each(op, {0: READ})
+        if var in self.asked:
+            return self.each(op, {1: READ})
         change = 1 if op.name == "cons" and count == 2 else 0 if op.name in RESTS and count == 1 else None
         if change is None:
             return self.each(op, {})
@@ -67,7 +77,9 @@ def stack_lists(unit: Unit) -> None:
     for form in unit.blocks:
         for block in list(all_blocks(form)):
             bind_empty_lists(block)
-    rewrite_groups(unit, Stacks(), StackRewriter)
+    asked = asked_in(unit) if calls_any(unit, frozenset(("member",))) and "members" not in left_out(unit) else set()
+    rewrite_groups(unit, Stacks(asked), StackRewriter)
+    give_truth(unit, {var for var in asked if var is not None and type(var.op) is not anf.CallBuiltin})
 
 
 def bind_empty_lists(block: Block) -> None:
@@ -132,7 +144,10 @@ class StackRewriter(Rewriter):
 
     def read(self, instr: Let) -> None:
         op: Any = instr.op
-        if op.name in KNOWN:
+        if op.name == "member":
+            replace(instr, search_of(op, op.args[1]))
+            instr.var.type = instr.op.type  # type: ignore[union-attr]
+        elif op.name in KNOWN:
             replace(instr, anf.Move(Lit(KNOWN[op.name], atom(BOOL)), type=atom(BOOL)))
         else:
             kind = "last" if op.filled else READERS[op.name]

@@ -2,25 +2,22 @@
 when its import has ended.
 
 So what a program prints at its end, or a module leaves in a global, can be tuples while it computes. The copy is made
-of the whole value, along the places of what it holds (`sema_runtime/values/restored.py`). Only maps of which all have
-all keywords are shown in this way: of others nobody knows which are there. Functions in what is shown take and give
-lists and maps (`places.spread_exports`).
+of the whole value, along the places of what it holds (`lib/collections/restored.py` of the runtime). Only maps of which
+all have all keywords are shown in this way: of others nobody knows which are there. Functions in what is shown take and
+give lists and maps (`places.spread_exports`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.values.restored import NOTHING, ROW, SHAPE
 from semac.anf.nodes import CallRuntime, Expr, Let, Lit, Ref
-from semac.ir.intrinsics import RESTORED
+from semac.ir.intrinsics import NOTHING, OTHER, RESTORED, ROW, SHAPE
 from semac.ir.nodes import Function, Var
 from semac.optimize.loops.functions import temporary
 from semac.optimize.rows.places import Place, contents, found
 from semac.optimize.rows.shapes import Shapes
 from semac.types.lattice import INT, atom
-
-OTHER = 2
 
 
 class Restoring:

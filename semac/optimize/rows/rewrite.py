@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.values.restored import NOTHING
 from semac.anf.nodes import Block, Comprehension, Iteration, Let, MakeVector, Ref, Result, VarPattern
 from semac.anf.walk import all_blocks, refs
 from semac.fingerprint import is_traced
+from semac.ir.intrinsics import NOTHING
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.loops.functions import temporary

@@ -7,10 +7,9 @@ from typing import Any
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Closure, Expr, Op, Ref, Result
 from semac.anf.pattern_nodes import AnyPattern, VarPattern
-from semac.ir.intrinsics import ADD_KNOWN, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import ADD_KNOWN, BY_DEFAULT, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function
 from semac.optimize.calls import function_of
-from semac.optimize.dispatch import BY_DEFAULT
 from semac.optimize.fields.carriers import is_keyword
 from semac.optimize.rows.flow import SELECTING, Flows, Rule
 from semac.optimize.rows.places import Place, found, inside, join, keys_of, part_of

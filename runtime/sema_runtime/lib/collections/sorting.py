@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.atoms import TEXTS, Char, Keyword
 from sema_runtime.values.errors import SemaTypeError
 from sema_runtime.values.lists import List
 from sema_runtime.values.lookup import keyword_reader
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
 SIMPLE = ({int}, {str})
-ASCENDING = frozenset(("<", "<=", "-"))
-DESCENDING = frozenset((">", ">="))
+COMPARED = {  # the type of which builtins of these names compare two values as Python does
+    **dict.fromkeys(("<", "<=", ">", ">=", "-"), int),
+    **dict.fromkeys(("char<?", "char<=?", "char>?", "char>=?"), Char),
+}  # fmt: skip
 
 
 @builtin("sort", type=("seq a|array a -> flat a fresh", "seq a|array a, now (a, a -> any) -> flat a fresh"))
@@ -40,8 +42,9 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
     if not callable(comparator):
         not_callable(comparator)
     name = getattr(comparator, "__sema_name__", "")
-    if (name in ASCENDING or name in DESCENDING) and set(map(type, items)) == {int}:
-        return List(sorted(items, reverse=name in DESCENDING))
+    kind = COMPARED.get(name)
+    if kind is not None and set(map(type, items)) == {kind}:
+        return List(sorted(items, key=TEXTS.__getitem__ if kind is Char else None, reverse=">" in name))
     return List(_merged(list(items), comparator))
 
 

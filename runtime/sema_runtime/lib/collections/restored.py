@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 CONTAINERS = frozenset((List, tuple, Map, HashMap))
-SHAPE, ROW = 0, 1  # tuples that stand for a map, for a list
+SHAPE, ROW = 0, 1  # tuples that stand for a map, for a list (semac/ir/intrinsics.py)
 NOTHING = -1  # the number of a place without such tuples
 
 
