@@ -237,7 +237,7 @@ def _not(args: list[ast.expr], loc: Loc) -> ast.expr:
 
 _op("blank", _not)
 _op("part", _subscript)  # of a vector, where it surely is
-_op("field", _subscript)  # of a map that is a tuple
+_op("field", _subscript, READ)  # of a map that is a tuple, which another operation may have made sure of
 for _kind, _at in {"head": 0, "head_second": 1, "head_third": 2}.items():
     _op(_kind, _item_at(_at))
 _op("next", _attribute("next"))

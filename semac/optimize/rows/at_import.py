@@ -8,10 +8,10 @@ for the reasons that hold there: no mixed code names such a global, and nobody r
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from semac.anf.nodes import Assign, Block
-from semac.anf.walk import all_blocks, code_of
+from semac.anf.nodes import Assign, Block, Read, Ref
+from semac.anf.walk import all_blocks, code_of, operands
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
@@ -29,6 +29,8 @@ def make_tuples_at_import(unit: Unit, private: Collection[Function]) -> set[Func
         return set()
     code = [each if type(each) is Block else code_of(each) for each in unit.at_import]
     apart = {var: variable(unit, var) for var in kept_apart(unit, code)} if "apart" not in left_out(unit) else {}
+    if not apart and not private:
+        return set()
     rename(code, apart)
     rewriter = Rewriter(unit, Flows(unit, RULES, private, list(apart.values())))
     rewriter.run()
@@ -47,18 +49,26 @@ def make_tuples_at_import(unit: Unit, private: Collection[Function]) -> set[Func
 
 
 def kept_apart(unit: Unit, code: list[Block]) -> list[Var]:
-    """The globals that a form defines, code at import reads, and no mixed code names."""
+    """The globals that forms define and no mixed code names, if code at import reads one."""
     defined = {
         instr.op.var
         for each in code
         for instr in each.instrs
         if type(instr.op) is Assign and instr.op.define == "global" and can_be_apart(instr.op.var)
     }
-    if not defined:
+    read = (var for each in code for block in all_blocks(each) for var in read_in(block))
+    if not any(var in defined for var in read):
         return []
     for each in mixed_code(unit):
         defined -= mentioned(each if type(each) is Block else code_of(each))
     return sorted(defined, key=lambda var: var.name)
+
+
+def read_in(block: Block) -> Iterator[Var]:
+    for instr in block.instrs:
+        yield from (value.var for value in operands(instr.op) if type(value) is Ref)
+        if type(instr.op) is Read:
+            yield instr.op.var
 
 
 def can_be_apart(var: Var) -> bool:

@@ -84,6 +84,7 @@ class Flows:
         self.is_closed = unit.is_sealed
         self.defined: set[Var] = set()  # globals
         self.read: set[Var] = set()
+        self.bound: set[Var] = set()  # those whose values come from here
         for block in unit.blocks:
             self.block(block, None)
             for value in exit_operands(block.exit):
@@ -92,6 +93,8 @@ class Flows:
             self.function(function)
         for var in self.defined - self.read:  # it is there for who looks at the program
             self.of(var).is_deep |= not var.is_private
+        for var in self.read - self.bound:  # from elsewhere: an import
+            self.of(var).is_deep |= function_of(var) is None
         for var in exports:
             self.of(var).is_exported = True
         spread_exports(self.all)
@@ -152,7 +155,9 @@ class Flows:
 
     def function(self, function: Function) -> None:
         self.block(function.code, self.of(function))
+        self.bound.update(function.params)
         if function.rest is not None:
+            self.bound.add(function.rest)
             self.of(function.rest).hide_nothing()
         if self.is_closed or function in self.private:
             return
@@ -174,6 +179,8 @@ class Flows:
     def instruction(self, instr: Let) -> None:
         op = instr.op
         result = self.of(instr.var) if instr.var is not None else self.new()
+        if instr.var is not None:
+            self.bound.add(instr.var)
         rule = self.rules.get(type(op))
         if type(op) is CallBuiltin:
             self.builtin(instr, op, result)
@@ -186,6 +193,8 @@ class Flows:
         result.is_deep = True
         for value in operands(op):
             self.show(value)
+        for var in getattr(op, "vars", ()):
+            self.of(var).is_deep = True
         for inner in blocks(op):
             shown = self.new()
             shown.is_deep = True
@@ -302,6 +311,7 @@ class Flows:
     def look_up(self, place: Place, key: Expr, result: Place) -> None:
         place.is_seen = True
         if is_keyword(key):
+            place.is_read = True
             place.fields.add(key.value)  # type: ignore[union-attr]
             join(result, part_of(place, key.value))  # type: ignore[union-attr]
         else:
@@ -338,6 +348,7 @@ class Flows:
     def bind(self, pattern: Pattern, place: Place, is_asked: bool = False) -> None:
         """is_asked: whether the pattern tests the value, which may be anything."""
         if type(pattern) is VarPattern:
+            self.bound.add(pattern.var)
             join(self.of(pattern.var), place)
         elif type(pattern) is SequencePattern and pattern.rest is None:
             found(place).is_open = True

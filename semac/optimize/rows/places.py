@@ -32,12 +32,14 @@ class Place:
 
     Of maps: fields, the keywords that they have or are asked for. common: those that each map has from the start, None
     where none is made. needs: those that must be there. is_open: something tells a map from a tuple here, or gives
-    something that isn't a map of known fields. is_changed: entries are added to maps."""
+    something that isn't a map of known fields. is_changed: entries are added to maps. is_read:
+    entries are asked for."""
 
     __slots__ = (
         "asked", "calls", "common", "fields", "forward", "functions", "inner", "is_called", "is_changed", "is_deep",
         "is_exported",
-        "is_key", "is_mixed", "is_open", "is_seen", "keys", "most", "needs", "parts", "sites", "sizes",
+        "is_key", "is_mixed", "is_open",
+        "is_read", "is_seen", "keys", "most", "needs", "parts", "sites", "sizes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -56,6 +58,7 @@ class Place:
         self.needs: set[Any] = set()
         self.is_open = False
         self.is_changed = False
+        self.is_read = False
         self.is_key = False
         self.is_exported = False
         self.is_mixed = False
@@ -77,6 +80,8 @@ class Place:
     def is_row(self) -> bool:
         """Whether all lists here may be tuples."""
         if self.is_mixed and (self.is_key or self.is_exported):
+            return False
+        if self.is_exported and self.most < 0 and not self.asked:  # it is only shown
             return False
         if self.is_seen or self.is_deep or not self.sites or (self.asked and len(self.sizes | self.asked) != 1):
             return False
@@ -113,6 +118,7 @@ def join(a: Place, b: Place) -> None:
                 first.common = second.common if first.common is None else first.common & second.common
         first.is_open |= second.is_open
         first.is_changed |= second.is_changed
+        first.is_read |= second.is_read
         first.is_key |= second.is_key
         first.is_exported |= second.is_exported
         first.is_mixed |= second.is_mixed

@@ -34,6 +34,7 @@ def assign(flows: Flows, op: anf.Assign, result: Place) -> None:
         return  # the variable is the function's name
     if op.var.is_global:
         flows.defined.add(op.var)
+    flows.bound.add(op.var)
     join(flows.of(op.var), flows.value(op.value))
     join(result, flows.of(op.var))
 
@@ -92,6 +93,7 @@ def logic(flows: Flows, op: anf.Logic, result: Place) -> None:
 
 
 def loop(flows: Flows, op: anf.Loop, result: Place) -> None:
+    flows.bound.update(op.params)
     for param, init in zip(op.params, op.inits, strict=True):
         join(flows.of(param), flows.value(init))
     flows.block(op.body, result)
@@ -161,6 +163,7 @@ def item_of(flows: Flows, op: Any) -> Place:
 def for_(flows: Flows, op: anf.For, result: Place) -> None:
     item = item_of(flows, op)
     flows.bind(op.target, item)
+    flows.bound.update(op.params)
     for param, init in zip(op.params, op.inits, strict=False):
         join(flows.of(param), flows.value(init))
     if op.how == "rest":
@@ -184,6 +187,7 @@ def comprehension(flows: Flows, op: anf.Comprehension, result: Place) -> None:
         staged = flows.new()
         flows.block(stage.block, staged)
         if stage.var is not None:
+            flows.bound.add(stage.var)
             join(flows.of(stage.var), inside(staged) if is_list(stage.block) else staged)
         if stage.how != "if":
             found(staged).hide_nothing()

@@ -34,8 +34,8 @@ def may_be_shape(place: Place) -> bool:
     """Whether nobody can tell the maps here from tuples."""
     if place.is_open or place.is_deep or place.common is None or not 0 < len(place.fields) <= MOST_FIELDS:
         return False
-    if place.is_exported and place.fields != place.common:  # nobody knows which of them a tuple stands for
-        return False
+    if place.is_exported and (place.fields != place.common or not place.is_read):
+        return False  # nobody knows which of the keywords a tuple has, or it is only shown
     return place.needs <= place.common and not place.is_key
 
 
@@ -96,7 +96,7 @@ class Shapes:
                 replace(instr, CallRuntime(FIELD_LEVEL, [op.args[0], size], span=op.span))
             elif layout is not None:  # it raises for what is no map
                 check = Let(None, field(FIELD, op.args[0], layout, op.args[1], op))
-                replace(instr, Move(op.args[0], span=op.span))
+                replace(instr, Move(again(op.args[0]), span=op.span))
                 return [check, instr]
         elif kind is CallBuiltin and op.name in ("get", "assoc") and op.args:
             layout = self.of(op.args[0])
@@ -128,4 +128,9 @@ class Shapes:
 
 
 def field(path: str, subject: Expr, layout: Layout, key: Any, op: Op) -> CallRuntime:
-    return CallRuntime(path, [subject, Lit(layout[key.value], atom(INT)), key], span=op.span)
+    return CallRuntime(path, [again(subject), Lit(layout[key.value], atom(INT)), key], span=op.span)
+
+
+def again(value: Expr) -> Expr:
+    """The same operand in another place, where more may be known of it."""
+    return Ref(value.var) if type(value) is Ref else value

@@ -60,6 +60,9 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     reached -= reachable(used_as_values(unit) & known, calls)
     alone = "importing" not in left_out(unit) and is_alone(unit)
     if not reached & hot and not (alone and changes_globals(unit)):
+        if alone:
+            unit.at_import = code_at_import(forms, []) | bodies
+            make_tuples_at_import(unit, [])
         return set()
     demands = Demands(unit)
     copies = {

@@ -51,8 +51,6 @@ def make_versions(unit: Unit) -> None:
         return
     found = definitions(unit)
     hot, called_often = hot_functions(unit, found)
-    if not hot:
-        return
     closed = make_closed_copies(unit, found, hot)
     versions = chosen(unit, [definition for definition in found if definition.function in hot - closed])
     if not versions:

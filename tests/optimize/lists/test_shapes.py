@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
 from semac.generate.module import RESULT
 from semac.pipeline import compile_source
@@ -63,6 +64,8 @@ SEEN = [  # somebody would notice
     ITEMS + "(map :id (sort-by :price (items 3)))",
     ITEMS + "(map (fn (x) (:extra (merge x {:extra 1}))) (items 2))",
     ITEMS + "(try (throw (first (items 1))) (catch e (:price (:value e))))",
+    "(define (f m) (try (:b (assoc m :b (length (vals (dissoc missing 1))))) (catch e (:message e)))) "
+    "(list (f {:a 1 :b 2}) (f nil))",
     "(define (f n) (try ((list n 2) 1) (catch e (:message e)))) (f 1)",
     "(define (f n) (try (match (list n 2) ([a] a) ([a 3] a)) (catch e (:message e)))) (f 1)",
     "(define (f n) (try ({:a (list n 2)} 1) (catch e (:message e)))) (f 1)",
@@ -84,6 +87,18 @@ KEYS = [
 ]
 
 
+SHOWN = [  # tuples become lists and maps again where they are printed
+    ITEMS + "(println (items 2) (first (items 1)) (:tags (first (items 1))))",
+    ITEMS + "(println (foldl (fn (m x) (assoc m (list (:id x) 0) x)) {} (items 20)))",
+    ITEMS + '(println (str "all: " (reverse (items 12))) (:id (first (items 1))))',
+    "(define (tree n) (if (= n 0) nil {:kids (list (tree (- n 1)) (tree (- n 1))) :n [n (list n)]})) "
+    "(println (tree 3) (nth (:n (first (:kids (tree 2)))) 0))",
+    "(define (chain n) (let loop ((i 0) (out nil)) (if (= i n) out (loop (+ i 1) (list out i))))) "
+    "(println (string-length (str (chain 20000))) (cadr (chain 2)))",
+    "(define (mk n) (if (> n 1) {:a n} {:b n})) (println (map mk (range 3)))",
+]
+
+
 def run(source: str, **options: Any) -> str:
     unit = compile_source(source, "test.sema", result=True, **options)
     scope: dict[str, Any] = {"__name__": "test"}
@@ -91,7 +106,7 @@ def run(source: str, **options: Any) -> str:
     return to_text(scope[RESULT])
 
 
-@pytest.mark.parametrize("source", [*TUPLES, *SEEN, *KEYS])
+@pytest.mark.parametrize("source", [*TUPLES, *SEEN, *KEYS, *SHOWN])
 def test_answers_are_those_of_plain_code(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain = run(source, optimize=False)
     printed = capsys.readouterr().out
@@ -110,6 +125,38 @@ def test_maps_are_tuples(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Map(" not in with_tuples
     monkeypatch.setenv("SEMA_SKIP", "shapes")
     assert python(source) != with_tuples
+
+
+@pytest.mark.parametrize("source", SHOWN[:-1])
+def test_what_is_printed_is_made_of_tuples(source: str) -> None:
+    assert "restored(" in python(source)
+
+
+GLOBALS = """
+(define (mk i) {:id i :row (list i (list i 1)) :kids (map (fn (k) {:name k}) (range 2))})
+(define (make n) (map mk (range n)))
+(define things (make 30))
+(define table (foldl (fn (m x) (assoc m (list (:id x) 1) x)) {} things))
+(define dearest (foldl (fn (b x) (if (> (:id x) (:id b)) x b)) (first things) things))
+(define (id-of x) (:id x))
+(define total (foldl (fn (t x) (+ t (id-of x) (first (:row x)) (length (:kids x)))) 0 (vals table)))
+(define (look k) (get table k))
+"""
+
+
+def test_globals_have_lists_and_maps_when_the_import_has_ended() -> None:
+    unit = compile_source(GLOBALS, "test.sema", "module")
+    assert "_import_things" in ast.unparse(unit.tree)
+    scope: dict[str, Any] = {"__name__": "test"}
+    exec(unit.code, scope)
+    assert scope["total"] == 2 * sum(range(30)) + 60
+    assert len(scope["things"]) == 30
+    assert to_text(scope["things"].cdr.car) == "{:id 1 :kids ({:name 0} {:name 1}) :row (1 (1 1))}"
+    assert to_text(scope["dearest"]) == "{:id 29 :kids ({:name 0} {:name 1}) :row (29 (29 1))}"
+    assert scope["dearest"]["kids"][1]["name"] == 1
+    assert scope["look"](List([3, 1]))["row"][0] == 3
+    assert scope["id_of"](scope["things"][7]) == 7
+    assert scope["table"].copy()[List([2, 1])] is scope["look"](List([2, 1]))
 
 
 def test_keys_are_tuples() -> None:
