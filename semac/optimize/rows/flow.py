@@ -241,8 +241,8 @@ class Flows:
 
     def row(self, instr: Let, items: list[Expr], result: Place) -> None:
         result.is_open = True
-        result.sites.append(instr)
-        result.sizes.add(len(items))
+        result.sites += (instr,)
+        result.sizes |= {len(items)}
         for index, item in enumerate(items):
             join(part_of(result, index), self.value(item))
 
@@ -272,7 +272,7 @@ class Flows:
             self.look_up(self.value(args[0]), args[1], result)
             if len(args) == 3:
                 if is_keyword(args[1]):
-                    self.value(args[0]).needs.add(args[1].value)  # type: ignore[union-attr]
+                    self.value(args[0]).needs |= {args[1].value}  # type: ignore[union-attr]
                 join(result, self.value(args[2]))
         elif name == "contains?" and len(args) == 2:
             self.value(args[0]).hide_nothing()
@@ -288,8 +288,8 @@ class Flows:
             place.hide_nothing()
             entry = inside(result)
             entry.is_open = True
-            entry.sites.append(instr)
-            entry.sizes.add(2)
+            entry.sites += (instr,)
+            entry.sizes |= {2}
             join(part_of(entry, 0), keys_of(place))
             join(part_of(entry, 1), inside(place))
         else:
@@ -301,7 +301,7 @@ class Flows:
         found(place).is_seen = True
         for key, value in zip(items[0::2], items[1::2], strict=True):
             if is_keyword(key):
-                found(place).fields.add(key.value)  # type: ignore[union-attr]
+                found(place).fields |= {key.value}  # type: ignore[union-attr]
                 join(part_of(place, key.value), self.value(value))  # type: ignore[union-attr]
             else:
                 found(place).is_open = True
@@ -312,7 +312,7 @@ class Flows:
         place.is_seen = True
         if is_keyword(key):
             place.is_read = True
-            place.fields.add(key.value)  # type: ignore[union-attr]
+            place.fields |= {key.value}  # type: ignore[union-attr]
             join(result, part_of(place, key.value))  # type: ignore[union-attr]
         else:
             place.is_open = True
@@ -353,7 +353,7 @@ class Flows:
         elif type(pattern) is SequencePattern and pattern.rest is None:
             found(place).is_open = True
             if not is_asked:
-                found(place).asked.add(len(pattern.parts))
+                found(place).asked |= {len(pattern.parts)}
             for index, part in enumerate(pattern.parts):
                 self.bind(part, part_of(place, index), is_asked)
         elif type(pattern) is MapPattern:

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+NONE: dict[Any, Any] = {}
+NOTHING_YET: frozenset[Any] = frozenset()
+
 
 class Signature(NamedTuple):
     """The places of a function, or of the calls of one with a number of arguments. rest: of the list of the others."""
@@ -44,18 +47,18 @@ class Place:
 
     def __init__(self) -> None:
         self.forward: Place | None = None
-        self.parts: dict[Any, Place] = {}
+        self.parts: dict[Any, Place] = NONE  # a new one for each change, as most places have none
         self.inner: Place | None = None
         self.keys: Place | None = None
-        self.sites: list[Any] = []
-        self.sizes: set[int] = set()
-        self.asked: set[int] = set()
+        self.sites: tuple[Any, ...] = ()
+        self.sizes: frozenset[int] = NOTHING_YET
+        self.asked: frozenset[int] = NOTHING_YET
         self.most = -1
         self.is_seen = False
         self.is_deep = False
-        self.fields: set[Any] = set()
+        self.fields: frozenset[Any] = NOTHING_YET
         self.common: frozenset[Any] | None = None
-        self.needs: set[Any] = set()
+        self.needs: frozenset[Any] = NOTHING_YET
         self.is_open = False
         self.is_changed = False
         self.is_read = False
@@ -63,8 +66,8 @@ class Place:
         self.is_exported = False
         self.is_mixed = False
         self.is_called = False
-        self.functions: dict[Any, Signature] = {}
-        self.calls: dict[int, Signature] = {}
+        self.functions: dict[Any, Signature] = NONE
+        self.calls: dict[int, Signature] = NONE
 
     def hide_nothing(self) -> None:
         """Something tells what it is, but shows nothing that is inside."""
@@ -133,7 +136,7 @@ def join(a: Place, b: Place) -> None:
         if second.inner is not None and first.inner is None:
             first.inner = second.inner
             todo += [(first.inner, part) for part in first.parts.values()]
-            first.parts = {}
+            first.parts = NONE
         elif second.inner is not None and first.inner is not None:
             todo.append((first.inner, second.inner))
         for key, part in second.parts.items():
@@ -142,7 +145,7 @@ def join(a: Place, b: Place) -> None:
             elif key in first.parts:
                 todo.append((first.parts[key], part))
             else:
-                first.parts[key] = part
+                first.parts = {**first.parts, key: part}
 
 
 def joined_functions(first: Place, second: Place) -> list[tuple[Place, Place]]:
@@ -152,12 +155,12 @@ def joined_functions(first: Place, second: Place) -> list[tuple[Place, Place]]:
         if count in first.calls:
             pairs += matched(first.calls[count], call)
         else:
-            first.calls[count] = call
+            first.calls = {**first.calls, count: call}
             for function in first.functions.values():
                 pairs += matched(function, call)
     for key, function in second.functions.items():
         if key not in first.functions:
-            first.functions[key] = function
+            first.functions = {**first.functions, key: function}
             for call in first.calls.values():
                 pairs += matched(function, call)
     return pairs
@@ -178,7 +181,7 @@ def hold_function(place: Place, key: Any, signature: Signature) -> None:
     """A place may hold a function."""
     place = found(place)
     if key not in place.functions:
-        place.functions[key] = signature
+        place.functions = {**place.functions, key: signature}
         for call in list(place.calls.values()):
             for a, b in matched(signature, call):
                 join(a, b)
@@ -187,7 +190,7 @@ def hold_function(place: Place, key: Any, signature: Signature) -> None:
 def call_place(place: Place, call: Signature) -> None:
     """What a place holds is called."""
     other = Place()
-    other.calls[len(call.params)] = call
+    other.calls = {len(call.params): call}
     join(place, other)
 
 
@@ -197,7 +200,7 @@ def part_of(place: Place, key: Any) -> Place:
     if place.inner is not None:
         return found(place.inner)
     if key not in place.parts:
-        place.parts[key] = Place()
+        place.parts = {**place.parts, key: Place()}
     return found(place.parts[key])
 
 
@@ -206,7 +209,7 @@ def inside(place: Place) -> Place:
     place = found(place)
     if place.inner is None:
         place.inner = Place()
-        parts, place.parts = place.parts, {}
+        parts, place.parts = place.parts, NONE
         for part in parts.values():
             join(place.inner, part)
         place = found(place)

@@ -71,7 +71,7 @@ def call_runtime(flows: Flows, op: CallRuntime, result: Place) -> None:
 
 def make_vector(flows: Flows, op: anf.MakeVector, result: Place) -> None:
     result.is_open = result.is_mixed = True
-    result.sizes.add(len(op.items))
+    result.sizes |= {len(op.items)}
     for index, item in enumerate(op.items):
         join(part_of(result, index), flows.value(item))
 
@@ -141,14 +141,14 @@ def item_of(flows: Flows, op: Any) -> Place:
     elif op.how == "indexed":
         join(part_of(item, 1), inside(sources[0]))
         item.is_open = True
-        item.sizes.add(2)
+        item.sizes |= {2}
     elif op.how == "zip":
         item.is_open = True
-        item.sizes.add(len(sources))
+        item.sizes |= {len(sources)}
         for index, source in enumerate(sources):
             join(part_of(item, index), inside(source))
     elif op.how == "pairs":
-        item.sizes.add(2)
+        item.sizes |= {2}
         item.is_open = True
         sources[0].hide_nothing()
         join(part_of(item, 0), keys_of(sources[0]))
