@@ -134,7 +134,8 @@ class Mutation:
         self.keeps = not is_corpus
         found, self.closed = seeds(is_corpus)
         self.seed = source.choice(found)
-        if is_corpus and len(self.seed.forms) < 3 and source.random() < 0.6:  # most programs of the corpus are very short
+        is_short = is_corpus and len(self.seed.forms) < 3  # as most programs of the corpus are
+        if is_short and source.random() < 0.6:
             self.seed = max((source.choice(found) for _ in range(4)), key=lambda seed: len(seed.forms))
         self.forms: Any = self.seed.forms
         self.count = 0
