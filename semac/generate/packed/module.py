@@ -53,7 +53,12 @@ def module_code(tree: ast.Module, compiled: Compile) -> CodeType:
     imported = ast.ImportFrom("sema_runtime", [ast.alias("unpacked", UNPACKED, **NOWHERE)], 0, **NOWHERE)
     body[first:first] = [imported, assign(PACKED, const(BEGINNING, NOWHERE), NOWHERE)]
     whole_module, loaded_module = compiled(ast.Module(wholes, [])), compiled(ast.Module(loaded, []))
-    return filled(compiled(ast.Module(body, [])), codes_in(whole_module), codes_in(loaded_module))
+    module = compiled(ast.Module(body, []))
+    reached = codes_in(module)  # Python leaves out what stands after a `raise`
+    wholes_reached, loaded_reached = (
+        {key: code for key, code in codes_in(its).items() if key in reached} for its in (whole_module, loaded_module)
+    )
+    return filled(module, wholes_reached, loaded_reached)
 
 
 def codes_in(module: CodeType) -> dict[str, CodeType]:
