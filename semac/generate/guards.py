@@ -32,7 +32,7 @@ SMALL = 10**9
 FIRST, SECOND, KEYWORD, TEXT_ENTRY = "first", "second", "keyword", "text_entry"  # `Guarded.foreign`
 NUMBER = "number"  # an int or a float, all the operands of the same type
 ATOMIC = "sema_runtime.values.maps:ATOMIC"
-PLAIN_TYPES = "sema_runtime.lib.numbers.arithmetic:PLAIN"
+PLAIN_TYPES = "sema_runtime.values.atoms:PLAIN"
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 INT_OR_FLOAT = frozenset((int, float))
-PLAIN = frozenset((int, float, str, Keyword, Symbol, Char))  # two values of one of these are equal where Python says so
 ATOMS = frozenset((Keyword, Symbol, Char, bool, type(None)))  # two of them are equal when they are the same object
 STRINGS_HINT = "+: cannot mix strings with other types; use (str a b ...) to build a string"
 ORDER_HINT = "complex numbers have no ordering; use = or zero? instead"
