@@ -209,9 +209,12 @@ def _slice(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`start <= end <= len(text)`, of indices that aren't negative."""
     text, start, end = positions
     loc = operands.loc
-    value = operands.use(text, "text")
+    asked: list[ast.expr] = []
+    if operands.held[text] is None:  # what refuses a start behind the end gets the text, too
+        asked.append(compare(operands.use(text, "text"), ast.IsNot(), const(None, loc), loc))
+    value = operands.use(text)
     order = [operands.use(start, "start"), operands.use(end, "end"), call(builtin("len", loc), [value], loc)]
-    return ast.Compare(order[0], [ast.LtE(), ast.LtE()], order[1:], **loc)
+    return boolop(ast.And(), [*asked, ast.Compare(order[0], [ast.LtE(), ast.LtE()], order[1:], **loc)], loc)
 
 
 def _ends_at(operands: Operands, positions: tuple[int, ...]) -> ast.expr:

@@ -145,6 +145,9 @@ def filled(
     loaded: the code of functions that their stubs load. listed: functions whose stubs have no code.
     """
     codes = codes_in(module)
+    reached = codes.keys() | listed  # Python leaves out what stands after a `raise`
+    wholes = {each: code for each, code in wholes.items() if each in reached}
+    loaded = {each: code for each, code in loaded.items() if each in reached}
     packs: list[Pack] = []
     opened: dict[str, CodeType] = {}
     of: dict[str, Pack] = {}

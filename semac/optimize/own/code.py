@@ -76,7 +76,7 @@ def concerns(code: Code, members: set[Any], form: Representation) -> bool:
 
 def called_elsewhere(code: list[Code]) -> set[Function]:
     """Functions that are called otherwise than by a call of theirs alone."""
-    functions: set[Function] = set()
+    functions = {part.function for part in code if part.function is not None and part.function.is_open}
     for part in code:
         for inner in part.blocks:
             values = list(exit_operands(inner.exit))

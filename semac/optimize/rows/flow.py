@@ -113,6 +113,11 @@ class Flows:
 
     # Functions and blocks
 
+    def made(self, function: Function, var: Var | None) -> None:
+        """A closure, which is seen where it is used; at once where its variable doesn't tell what it holds."""
+        if var is None or function_of(var) is not function:
+            self.open(function)
+
     def function(self, function: Function) -> None:
         self.block(function.code, self.of(function))
         if function.rest is not None:
@@ -137,6 +142,8 @@ class Flows:
         rule = RULES.get(type(op))
         if type(op) is CallBuiltin:
             self.builtin(instr, op, result)
+        elif type(op) is Closure:
+            self.made(op.function, instr.var)
         elif rule is not None:
             rule(self, op, result)
         else:
@@ -315,7 +322,7 @@ def assign(flows: Flows, op: anf.Assign, result: Place) -> None:
 
 
 def nothing(flows: Flows, op: Op, result: Place) -> None:
-    """A closure, which is seen where it is used; a declaration."""
+    """A declaration."""
 
 
 def call(flows: Flows, op: anf.Call, result: Place) -> None:
@@ -461,7 +468,7 @@ def comprehension(flows: Flows, op: anf.Comprehension, result: Place) -> None:
 
 
 RULES: dict[type, Rule] = {
-    anf.Move: move, anf.Read: read, anf.Assign: assign, anf.Declare: nothing, Closure: nothing, anf.Call: call,
+    anf.Move: move, anf.Read: read, anf.Assign: assign, anf.Declare: nothing, anf.Call: call,
     CallRuntime: call_runtime, anf.MakeVector: make_vector, anf.MakeMap: make_map, anf.If: branches, anf.Logic: logic,
     anf.Loop: loop, anf.While: while_, anf.Destructure: destructure, anf.Match: match, anf.Try: try_, anf.For: for_,
     anf.Comprehension: comprehension,
