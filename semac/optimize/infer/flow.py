@@ -13,7 +13,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember
 from semac.anf.walk import code_of, operands, params_of
-from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, EXTENDED, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, AS_LIST, EXTENDED, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -54,7 +54,7 @@ from semac.types.lattice import (
 from semac.types.lattice import field as field_of
 
 LEVELS = frozenset((LEVEL, LOOK, UPDATED))
-KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN))  # keep what they get for debuggers alone
+KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN, AS_LIST))  # keep what they get for debuggers alone, or not at all
 BOOL_TYPE = atom(TRUE | FALSE)
 MANY_FIELDS = 30
 ENTERED = (map_rules, number_rules)
