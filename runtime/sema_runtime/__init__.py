@@ -27,7 +27,9 @@ class _Outdated:
         if not name.startswith("sema_runtime."):
             return None
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        while frame is not None and (
+            frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_globals is globals()
+        ):
             frame = frame.f_back
         text = frame.f_globals.get("__doc__") if frame is not None else None
         if frame is None or not isinstance(text, str) or not text.startswith("Compiled from "):
@@ -96,6 +98,65 @@ def unpacked() -> Any:
 
     return unpacked_in(sys._getframe(1))
 
+
+def parts(names: tuple[str, ...], keywords: tuple[str, ...] = ()) -> list[Any]:
+    """For compiled code: what it imports of the runtime, and then keywords.
+
+    names: the names of modules without `sema_runtime`, which begin with a point, each followed by names of what it has.
+    Raises ImportError.
+    """
+    values: list[Any] = []
+    module: Any = None
+    for name in names:
+        if name[0] == ".":
+            name = __name__ + name
+            module = sys.modules.get(name)
+            if module is None or getattr(module.__spec__, "_initializing", False):
+                __import__(name)
+                module = sys.modules[name]
+        else:
+            try:
+                values.append(getattr(module, name))
+            except AttributeError:
+                raise ImportError(f"cannot import name {name!r} from {module.__name__!r}") from None
+    if keywords:
+        from sema_runtime.values.atoms import keyword
+
+        values += map(keyword, keywords)
+    return values
+
+
+def stubs(entries: tuple[Any, ...]) -> list[Any]:
+    """For compiled code: functions that unpack their own code when they are called (packed_code.py).
+
+    entries: a mark, then name, line and parameters of each function; or its code, where it was unpacked before.
+    """
+    frame = sys._getframe(1)
+    namespace, file = frame.f_globals, frame.f_code.co_filename
+    functions = []
+    for entry in entries[1:]:
+        code = entry
+        if type(entry) is tuple:
+            name, params = entry[0], entry[2:]
+            code = _CALLS[len(params)].replace(
+                co_name=name, co_qualname=name, co_firstlineno=entry[1], co_varnames=params, co_filename=file
+            )
+        functions.append(_FUNCTION(code, namespace))
+    return functions
+
+
+_FUNCTION: Any = type(stubs)
+_CALLS = [
+    call.__code__
+    for call in (  # each on one line, which is that of the function
+        lambda: __sema_unpacked__()(),  # type: ignore[name-defined]  # noqa: F821  # a global of the compiled module
+        lambda a: __sema_unpacked__()(a),  # type: ignore[name-defined]  # noqa: F821
+        lambda a, b: __sema_unpacked__()(a, b),  # type: ignore[name-defined]  # noqa: F821
+        lambda a, b, c: __sema_unpacked__()(a, b, c),  # type: ignore[name-defined]  # noqa: F821
+        lambda a, b, c, d: __sema_unpacked__()(a, b, c, d),  # type: ignore[name-defined]  # noqa: F821
+        lambda a, b, c, d, e: __sema_unpacked__()(a, b, c, d, e),  # type: ignore[name-defined]  # noqa: F821
+    )
+]
 
 sys.meta_path.insert(0, _Teacher())
 for _name in [*_lessons]:

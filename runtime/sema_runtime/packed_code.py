@@ -6,6 +6,8 @@ gives the function its own code, so no later call costs more. An import does not
 - A public function of a module that has a private copy (semac/optimize/versions) runs its own body seldom or never. Its
   stub unpacks it where the copy won't do. Such bodies are compressed together. They are much like the copies, which
   zlib gets as a dictionary.
+  Of stubs that do nothing but unpack, the module has the names, lines and parameters; the functions are made of that
+  (`sema_runtime.stubs`).
 - Functions with others inside take several code objects. Where nothing calls them often, their stubs do nothing but
   load them, some together: those of the module that are never called cost an import one code object each.
 
@@ -28,8 +30,11 @@ if TYPE_CHECKING:
 Pack = tuple[bytes, tuple[str, ...], tuple[object, ...]]
 
 UNPACKED = "__sema_unpacked__"  # what stubs call; nothing else calls it
+ENTRIES = "sema stubs"  # what the constant begins with of which functions are made that only unpack their code
+MOST_PARAMETERS = 5  # of such a function
 PACKED = "__sema_packed__"  # the global that is the module's constant, with dicts of code for packs that were needed
 BEGINNING = b"\xff&"  # of a compressed text; no text of UTF-8 has such a byte
+COMPRESSED = b"\xff-"  # of a compressed text whose code is loaded
 FUNCTION: Any = type(lambda: None)
 CODE: Any = type((lambda: None).__code__)
 PLAIN = 2  # the format of marshal without references, which are smaller, but none like the other for zlib
@@ -46,9 +51,25 @@ def packed(codes: list[CodeType], similar: list[CodeType | Pack]) -> Pack:
     return text, names, tuple(similar)
 
 
-def together(codes: list[CodeType], stubs: list[CodeType]) -> Pack:
+def together(codes: list[CodeType], stubs: list[CodeType], is_compressed: bool) -> Pack:
     """Code of functions that is loaded when one of them is called."""
-    return marshal.dumps(codes), tuple(code.co_name for code in codes), tuple(stubs)
+    text = marshal.dumps(codes)
+    if is_compressed:
+        from zlib import DEFLATED, compressobj
+
+        compressor = compressobj(LEVEL, DEFLATED, RAW, MEMORY)
+        text = COMPRESSED + compressor.compress(text) + compressor.flush()
+    return text, tuple(code.co_name for code in codes), tuple(stubs)
+
+
+def loaded(text: bytes) -> list[CodeType]:
+    """The code of functions that are loaded together."""
+    if text.startswith(COMPRESSED):
+        from zlib import decompress
+
+        text = decompress(memoryview(text)[len(COMPRESSED) :], RAW)
+    codes: list[CodeType] = marshal.loads(text)
+    return codes
 
 
 def packed_in(module: CodeType) -> list[CodeType]:
@@ -59,10 +80,14 @@ def packed_in(module: CodeType) -> list[CodeType]:
 
 def opened(module: CodeType) -> CodeType:
     """The code of a module with whole functions in place of stubs."""
-    codes = {code.co_name: code for code in packed_in(module)}
-    constants = [
-        codes.get(each.co_name, each) if type(each) is CODE and is_stub(each) else each for each in module.co_consts
-    ]
+    codes: dict[str, Any] = {code.co_name: code for code in packed_in(module)}
+    constants: list[Any] = []
+    for each in module.co_consts:
+        if type(each) is CODE and is_stub(each):
+            each = codes.get(each.co_name, each)
+        elif type(each) is tuple and each[:1] == (ENTRIES,):
+            each = tuple(codes.get(entry[0], entry) if type(entry) is tuple else entry for entry in each)
+        constants.append(each)
     return module.replace(co_consts=tuple(constants))
 
 
@@ -108,7 +133,7 @@ def _loaded(stub: CodeType, namespace: dict[str, Any]) -> CodeType | None:
             at = names.index(name)
             if stubs[at] != stub:
                 return None
-            codes: list[CodeType] = marshal.loads(text)
+            codes = loaded(text)
             for name, before, code in zip(names, stubs, codes, strict=True):
                 function: Any = namespace.get(name)
                 if type(function) is FUNCTION and function.__code__ is before:
@@ -138,12 +163,15 @@ def is_stub(code: CodeType) -> bool:
 
 
 def is_stub_of(stub: CodeType, instruction: int | tuple[int, int], code: CodeType) -> bool:
-    """Whether code is what a stub stands for, and the stub is only calling it: it does so in no columns."""
+    """Whether code is what a stub stands for, and the stub is only calling it: it does so in no columns, or does
+    nothing else."""
     is_same_place = stub.co_firstlineno == code.co_firstlineno and stub.co_filename == code.co_filename
     if not is_same_place or stub.co_qualname != code.co_qualname or stub is code or not is_stub(stub):
         return False
     if type(instruction) is not int:
         return False
+    if stub.co_names == (UNPACKED,):
+        return True
     _, _, col, end_col = next(islice(stub.co_positions(), instruction // 2, None), (None, None, None, None))
     return col == end_col == 0
 
@@ -164,7 +192,7 @@ def _dictionary(names: tuple[str, ...], similar: Iterable[Any]) -> bytes:
         if type(each) is CODE:
             _add(each, parts)
         else:
-            for name, code in zip(each[1], marshal.loads(each[0]), strict=True):
+            for name, code in zip(each[1], loaded(each[0]), strict=True):
                 if name in names:
                     _add(code, parts)
     return b"".join(parts)

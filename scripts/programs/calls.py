@@ -68,7 +68,7 @@ class Arguments:
         count = range(self.random.choice((0, 1, 2, 3, 3)))
         if head == "list":
             made: list[Any] = [inner(kind[1]) for _ in count]
-            return made if self.random.random() < 0.15 else List(made)
+            return made if self.random.random() < 0.3 else List(made)
         if head == "vec":
             return tuple(inner(kind[1]) for _ in count)
         if head == "tup":
@@ -132,7 +132,10 @@ class Arguments:
         return self.random.choice((List, tuple, list, MutableArray, self.shape))(parts)
 
     def shape(self, parts: list[Any]) -> Any:
-        return self.mapping([(keyword(key), value) for key, value in zip(KEYS, parts, strict=False)])
+        pairs = list(zip(KEYS, parts, strict=False))
+        if self.random.random() < 0.3:
+            return dict(pairs)
+        return self.mapping([(keyword(key), value) for key, value in pairs])
 
 
 def difference(

@@ -28,6 +28,7 @@ from semac.syntax.reader import read_one, read_program
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(os.environ.get("SEMA_CORPUS") or ROOT.parent / "shared" / "conformance")
 FOLDERS = (ROOT / "tests" / "golden", ROOT / "scripts" / "speed", ROOT.parent / "shared" / "bench", ROOT / "examples")
+MORE = os.environ.get("SEMA_PROGRAMS", "")  # folders of other programs, with `:` between them
 NAMES = ROOT / "tests" / "data" / "reference_names.txt"
 KNOWN = frozenset(NAMES.read_text("utf-8").split()) & INDEX.keys()  # builtins of ours that the reference has, too
 LEFT_OUT = re.compile(
@@ -64,10 +65,13 @@ class Seed(NamedTuple):
 
 
 @cache
-def seeds() -> tuple[list[Seed], list[Any]]:
-    """The programs, and expressions in them that name nothing but builtins."""
+def seeds(is_corpus: bool = True) -> tuple[list[Seed], list[Any]]:
+    """The programs, and expressions in them that name nothing but builtins.
+
+    is_corpus: whether the corpus is among them, whose programs are short.
+    """
     found: list[Seed] = []
-    for name, text in texts():
+    for name, text in texts(is_corpus):
         if len(text) > LONGEST or LEFT_OUT.search(text):
             continue
         try:
@@ -82,14 +86,14 @@ def seeds() -> tuple[list[Seed], list[Any]]:
     return found, closed
 
 
-def texts() -> list[tuple[str, str]]:
+def texts(is_corpus: bool = True) -> list[tuple[str, str]]:
     """(name, text) of all programs that there are."""
     found = []
-    for path in sorted(CORPUS.glob("*.jsonl")):
+    for path in sorted(CORPUS.glob("*.jsonl")) if is_corpus else []:
         if not path.stem.startswith(FILES_LEFT_OUT):
             cases = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
             found += [(case["id"], case["src"]) for case in cases]
-    for folder in FOLDERS:
+    for folder in (*FOLDERS, *map(Path, filter(None, MORE.split(":")))):
         found += [(str(path.relative_to(folder)), path.read_text("utf-8")) for path in sorted(folder.rglob("*.sema"))]
     return found
 
@@ -117,29 +121,39 @@ def mutated(seed: int) -> str:
     return Mutation(random.Random(seed)).program()
 
 
+def mutated_idioms(seed: int) -> str:
+    """A mutated program of some length, which keeps values that it has had on its way and shows them at its end."""
+    return Mutation(random.Random(seed), is_corpus=False).program()
+
+
 class Mutation:
     """Mutates one program."""
 
-    def __init__(self, source: random.Random) -> None:
+    def __init__(self, source: random.Random, is_corpus: bool = True) -> None:
         self.random = source
-        found, self.closed = seeds()
+        self.keeps = not is_corpus
+        found, self.closed = seeds(is_corpus)
         self.seed = source.choice(found)
-        if len(self.seed.forms) < 3 and source.random() < 0.6:  # most programs of the corpus are very short
+        is_short = is_corpus and len(self.seed.forms) < 3  # as most programs of the corpus are
+        if is_short and source.random() < 0.6:
             self.seed = max((source.choice(found) for _ in range(4)), key=lambda seed: len(seed.forms))
         self.forms: Any = self.seed.forms
         self.count = 0
 
     def program(self) -> str:
-        if len(self.forms) < 3 and self.random.random() < 0.5:  # what two programs define
+        if not self.keeps and len(self.forms) < 3 and self.random.random() < 0.5:  # what two programs define
             other = self.random.choice(seeds()[0])
             self.forms = List([*other.forms, *self.forms])
         makers: list[Callable[[], None]] = [
             *[self.wrap] * 5, *[self.literal] * 4, *[self.replace] * 3, *[self.sibling] * 2, *[self.call_again] * 2,
             self.swap, self.drop, self.variable, self.outline, self.inline, self.insert, self.assign,
+            *[self.keep] * 8 * self.keeps,
         ]  # fmt: skip
         for _ in range(self.random.choice(BUDGET)):
             self.random.choice(makers)()
         forms = self.shown()
+        if self.keeps:
+            forms = [read_one("(define kept '())"), *forms, read_one("(println kept)")]
         if self.random.random() < 0.15:
             forms = self.in_function(forms)
         return "\n".join(map(written, forms))
@@ -227,6 +241,13 @@ class Mutation:
         slot = self.slot(lambda slot: len(slot.path) > 1)
         if slot is not None and self.closed:
             self.put(slot, List([symbol("begin"), self.random.choice(self.closed), slot.form]))
+
+    def keep(self) -> None:
+        """The value of an expression is kept, so that who changes it later is found out."""
+        slot = self.slot(lambda slot: type(slot.form) is List and len(slot.path) > 1)
+        if slot is not None and is_expression(slot.form) and head_of(slot.form) not in ("catch", "else", "recur"):
+            name = symbol(self.fresh())
+            self.put(slot, filled(read_one("(let ((V E)) (set! kept (cons V kept)) V)"), {"V": name, "E": slot.form}))
 
     def assign(self) -> None:
         slot = self.slot(lambda slot: bool(slot.scope) and len(slot.path) > 1)

@@ -47,6 +47,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "daily": (25, of_profile(small=True, daily=True)),
     "divided": (10, lambda seed, wild: Source(divided(seed, wild))),
     "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
+    "idioms": (20, lambda seed, _: Source(mutations.mutated_idioms(seed))),
     "maps": (12, lambda seed, _: Source(holders.Programs(seed).program())),
     "shapes": (12, lambda seed, _: Source(shapes.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),

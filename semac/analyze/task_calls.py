@@ -26,6 +26,8 @@ NATIVE = frozenset(
     )
 )  # fmt: skip
 
+PROMISES = frozenset(("async", "async/spawn", "async/resolved", "async/rejected"))
+
 
 def native_call(context: Context, call: Any, forms: Any, scope: Scope) -> Any:
     """The call of a builtin in a program with tasks; where its callbacks may call task builtins, one that looks after
@@ -34,8 +36,8 @@ def native_call(context: Context, call: Any, forms: Any, scope: Scope) -> Any:
     if not is_inline and ((call.name not in NATIVE and call.name not in INLINE) or _has_no_callback(call)):
         return call
     if is_inline:
-        is_inline = not any(may_wait(context, form, scope) for form in forms)
-        if is_inline and not may_call_back(context, forms[0], scope):  # the others are data
+        is_inline = not may_wait(context, forms[0], scope)  # the others are data
+        if is_inline and not may_call_back(context, forms[0], scope):
             return call
     return Runtime(CALL_NATIVE, [Builtin(call.name), Const(is_inline), *call.args], span=call.span)
 
@@ -51,7 +53,10 @@ def may_wait(context: Context, form: Any, scope: Scope) -> bool:
         return form.name in context.task_names and scope.find(form.name) is None
     if type(form) is not List:
         return False
-    return not context.task_names.isdisjoint(symbols_in(without_returned_function(form))) or calls_local(form, scope)
+    names = symbols_in(without_returned_function(form))
+    if len(form.items) > 1 and form.items[0] in FUNCTION_FORMS:
+        names -= symbols_in(form.items[1])  # its parameters hide names of the program
+    return not context.task_names.isdisjoint(names) or calls_local(form, scope)
 
 
 def without_returned_function(form: List) -> List:
@@ -94,11 +99,19 @@ def calls_local(function: List, scope: Scope) -> bool:
 def task_names(forms: Any) -> tuple[frozenset[str], frozenset[str]]:
     """Names whose calls may wait: task builtins and functions of the program whose definitions mention such names or
     `try`; and those of builtins that call back and of what mentions them. Both empty for a program without tasks."""
-    mentioned = [(defined_names(form)[:1], symbols_in(form)) for form in forms]
+    mentioned = [([] if is_promise(form) else defined_names(form)[:1], symbols_in(form)) for form in forms]
     tasks = {name for _, names in mentioned for name in names if is_task_name(name)}
     if not tasks:
         return frozenset(), frozenset()
     return _with_callers({*tasks, "try"}, mentioned), _with_callers(set(NATIVE), mentioned)
+
+
+def is_promise(form: Any) -> bool:
+    """Whether a form defines a promise, which nobody can call: `(define p (async ...))`."""
+    if type(form) is not List or len(form.items) != 3 or type(form.items[2]) is not List or not form.items[2].items:
+        return False
+    maker = form.items[2].items[0]
+    return type(form.items[1]) is Symbol and type(maker) is Symbol and maker.name in PROMISES
 
 
 def _with_callers(names: set[str], mentioned: list[tuple[Any, set[str]]]) -> frozenset[str]:

@@ -476,7 +476,8 @@ class Guarded(Op):
     """`fast` where all the tests hold, else `slow`: both of the same operands.
 
     tests: pairs of a kind (a type, or one of `generate/guards.py`) and the positions of the operands that it asks
-    about, in the order in which they are asked. In text for people only `slow` is written.
+    about, in the order in which they are asked. In text for people only `slow` is written. foreign: what is done with a
+    list or dict of Python before `slow` is asked (`generate/guards.py`), or "".
     """
 
     exprs = ("args",)
@@ -484,6 +485,7 @@ class Guarded(Op):
     args: list[Expr]
     fast: str  # the kind of Python operation
     slow: str  # "module:name" of the runtime, or "builtin:name"
+    foreign: str = ""
 
 
 class Fits(Op):

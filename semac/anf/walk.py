@@ -181,7 +181,9 @@ def expressions(block: Block, into_functions: bool = True) -> Iterator[Expr]:
             continue
         yield part  # type: ignore[misc]
         if isinstance(part, Op):
-            stack += operands(part)
-            stack += blocks(part)
-            if into_functions and type(part) is Closure:
+            if part.exprs:
+                stack += operands(part)
+            if part.blocks or type(part) in HOLDERS:
+                stack += blocks(part)
+            elif into_functions and type(part) is Closure:
                 stack.append(code_of(part.function))

@@ -26,7 +26,7 @@ from semac.anf.nodes import (
     Ref,
 )
 from semac.anf.step_nodes import Facts
-from semac.anf.walk import blocks, operands
+from semac.anf.walk import blocks
 from semac.generate.python_ops import EFFECT as EFFECT
 from semac.generate.python_ops import PURE as PURE
 from semac.generate.python_ops import PYTHON_OPS
@@ -57,13 +57,13 @@ PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they
 OR_NIL = {"int": INT, "float": FLOAT, "str": STR, "tuple": VECTOR, "List": LIST, "Map": MAP, "MutableArray": ARRAY}
 
 
-def own_rank(op: Op) -> int:
-    """How an operation, apart from its operands, takes part in the order of effects.
+def own_rank(op: Op, values: list[Expr]) -> int:
+    """How an operation, apart from its operands, these values, takes part in the order of effects.
 
     One that can't fail because another one, before it, has not, may not go before that.
     """
     rank = plain_rank(op)
-    return READ if rank == PURE and any(map(is_vouched, operands(op))) else rank
+    return READ if rank == PURE and any(map(is_vouched, values)) else rank
 
 
 def is_vouched(value: Expr) -> bool:

@@ -236,6 +236,8 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     path, _, builtin = op.slow.partition("builtin:")
     slow = c.builtin_function(builtin, loc) if builtin else c.runtime(path, loc)
     otherwise: ast.expr = call(slow, list(again), loc)
+    if op.foreign:
+        otherwise = guards.foreign(op, again, otherwise, loc)
     if op.type.form:  # a character as text
         otherwise = attribute(otherwise, "value", loc)
     return ast.IfExp(asked, fast, otherwise, **loc)

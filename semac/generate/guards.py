@@ -15,13 +15,13 @@ from semac.anf.nodes import Expr, Fits, Guarded, Lit, Op, Read
 from semac.anf.records import RecordType
 from semac.generate.context import Context
 from semac.generate.effects import is_nil_else
-from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, walrus
+from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, subscript, walrus
 from semac.generate.records import has_class
 from semac.types.lattice import NATURAL
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
-    "int": "", "float": "", "str": "", "tuple": "",
+    "int": "", "float": "", "str": "", "tuple": "", "list": "",
     "List": "sema_runtime.values.lists:List",
     "Map": "sema_runtime.values.maps:Map",
     "MutableArray": "sema_runtime.values.mutable:MutableArray",
@@ -29,8 +29,10 @@ TYPES = {
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 SMALL = 10**9
+FIRST, SECOND, KEYWORD, TEXT_ENTRY = "first", "second", "keyword", "text_entry"  # `Guarded.foreign`
 NUMBER = "number"  # an int or a float, all the operands of the same type
 ATOMIC = "sema_runtime.values.maps:ATOMIC"
+PLAIN_TYPES = "sema_runtime.values.atoms:PLAIN"
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
 
@@ -209,9 +211,12 @@ def _slice(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`start <= end <= len(text)`, of indices that aren't negative."""
     text, start, end = positions
     loc = operands.loc
-    value = operands.use(text, "text")
+    asked: list[ast.expr] = []
+    if operands.held[text] is None:  # what refuses a start behind the end gets the text, too
+        asked.append(compare(operands.use(text, "text"), ast.IsNot(), const(None, loc), loc))
+    value = operands.use(text)
     order = [operands.use(start, "start"), operands.use(end, "end"), call(builtin("len", loc), [value], loc)]
-    return ast.Compare(order[0], [ast.LtE(), ast.LtE()], order[1:], **loc)
+    return boolop(ast.And(), [*asked, ast.Compare(order[0], [ast.LtE(), ast.LtE()], order[1:], **loc)], loc)
 
 
 def _ends_at(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
@@ -297,6 +302,13 @@ def _alike(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     return ast.Compare(kinds[0], [ast.Is() for _ in kinds[1:]], kinds[1:], **loc)
 
 
+def _are_plain(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`type(a) is type(b) in PLAIN`: whether Python compares values as the language does."""
+    loc = operands.loc
+    kinds: list[ast.expr] = [call(builtin("type", loc), [operands.use(position)], loc) for position in positions]
+    return ast.Compare(kinds[0], [ast.Is(), ast.In()], [kinds[1], operands.c.runtime(PLAIN_TYPES, loc)], **loc)
+
+
 def _is_atomic(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`type(key) in ATOMIC`: whether maps store a key as it is."""
     loc = operands.loc
@@ -318,8 +330,51 @@ def _is_true(hint: str) -> Question:
     return lambda operands, positions: operands.use(positions[0], hint)
 
 
+def _is_indexed(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`type(xs) is tuple or type(xs) is list`: whether Python finds an item by its index."""
+    return boolop(ast.Or(), [is_type(operands, kind, positions) for kind in ("tuple", "list")], operands.loc)
+
+
+# Lists and dicts of Python
+
+
+def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) -> ast.expr:
+    """`xs[0] if type(xs) is list and xs else otherwise`: code of a module that meets what is no value of Sema's own
+    asks for Python's list or dict, with an item or entry that is surely there, before it calls the runtime's function,
+    which does the same with them. args: the operands, which can be written again."""
+    subject = args[0]
+    if not isinstance(subject, ast.Name) or not (op.foreign != TEXT_ENTRY or isinstance(args[1], ast.Name)):
+        return otherwise
+    kind = "list" if op.foreign in (FIRST, SECOND) else "dict"
+    asked: list[ast.expr] = [compare(call(builtin("type", loc), [subject], loc), ast.Is(), builtin(kind, loc), loc)]
+    if op.foreign == FIRST:
+        asked.append(subject)
+        value: ast.expr = subscript(subject, const(0, loc), loc)
+    elif op.foreign == SECOND:
+        asked.append(compare(call(builtin("len", loc), [subject], loc), ast.Gt(), const(1, loc), loc))
+        value = subscript(subject, const(1, loc), loc)
+    elif op.foreign == KEYWORD:
+        key = const(_keyword_name(op), loc)
+        asked.append(compare(key, ast.In(), subject, loc))
+        asked.append(compare(args[1], ast.NotIn(), subject, loc))
+        value = subscript(subject, key, loc)
+    else:
+        if op.foreign == TEXT_ENTRY:
+            asked.append(compare(call(builtin("type", loc), [args[1]], loc), ast.Is(), builtin("str", loc), loc))
+        value = call(attribute(subject, "get", loc), args[1:], loc)
+    return ast.IfExp(boolop(ast.And(), asked, loc), value, otherwise, **loc)
+
+
+def _keyword_name(op: Guarded) -> str:
+    key = op.args[1]
+    assert type(key) is Lit
+    return str(key.value.name)
+
+
 QUESTIONS: dict[str, Question] = {
+    "indexed": _is_indexed,
     "atomic": _is_atomic,
+    "plain": _are_plain,
     "small_code": _compared(ast.Lt, 0xD800),
     "slice": _slice,
     "ends_at": _ends_at,

@@ -41,7 +41,7 @@ from semac.generate.expressions import expression
 from semac.generate.functions import TYPE_PARAMS, definition, empty_arguments, globals_of
 from semac.generate.names import VALUES, ModuleNames, local_base
 from semac.generate.nest import nest
-from semac.generate.pyast import NOWHERE, assign, call, const, name
+from semac.generate.pyast import NOWHERE, assign, begin, call, const, name
 from semac.generate.session_names import SharedNames
 from semac.generate.statements import block as print_block
 from semac.generate.statements import instructions, statement
@@ -57,10 +57,11 @@ WITH_VARIABLES = (Loop, For, While, Try, With, Match, Destructure)
 
 def emit_module(unit: Unit, result: bool = False) -> ast.Module:
     """The module of a unit. result: whether the global `RESULT` receives the value of the last top-level form."""
+    begin()
     module = ModulePrinter(unit, None)
     body = module.body(result)
     names = module.names
-    names.settle_builtins(body)
+    names.settle_builtins()
     return ast.Module([*names.import_statements(), *names.constant_statements, *names.tables(unit), *body], [])
 
 
@@ -70,9 +71,10 @@ def emit_input(unit: Unit, shared: SharedNames) -> ast.Module:
     Its globals are those of the program, and what `shared` names. Quoted data and helpers are local variables, which
     functions defined here keep alive: no other input meets them, and they go when nothing refers to them any more.
     """
+    begin()
     module = ModulePrinter(unit, shared)
     body = module.body(result=True)
-    module.names.settle_builtins(body)
+    module.names.settle_builtins()
     last = body[-1] if body else None
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id == RESULT:
         body[-1] = ast.copy_location(ast.Return(last.value), last)

@@ -102,9 +102,9 @@ class ModuleNames:
             self.taken.add(local)
         return local
 
-    def settle_builtins(self, body: list[ast.stmt]) -> None:
+    def settle_builtins(self) -> None:
         """Has the builtins of Python that the code uses make way for names of the program."""
-        give_way(body, self.user | self.taken, lambda builtin: self.runtime("builtins", builtin))
+        give_way(self.user | self.taken, lambda builtin: self.runtime("builtins", builtin))
 
     def shared_builtin(self, sema: str) -> str | None:
         """The global by which an input of a session calls a builtin, so that it follows a later definition.
@@ -142,14 +142,17 @@ class ModuleNames:
     def atom(self, value: Any, loc: Loc) -> ast.expr:
         """An atom that Python can't write as a literal, as a module constant."""
         atoms = "sema_runtime.values.atoms"
-        kind = type(value)
+        kind, known = type(value), len(self.constants)
         if kind is Keyword or kind is Symbol or kind is Char:
             maker, base = spelled(value)
             if self.shared is not None:
                 return name(self.shared.atom(value, base), loc)
             text = value.value if kind is Char else value.name
             maker_call = call(name(self.runtime(atoms, maker), NOWHERE), [const(text, NOWHERE)], NOWHERE)
-            return name(self.constant(value, base, maker_call), loc)
+            local = self.constant(value, base, maker_call)
+            if kind is Keyword and len(self.constants) > known:
+                self.constant_statements[-1].keyword = text  # type: ignore[attr-defined]  # packed/head.py
+            return name(local, loc)
         if kind is Fraction:
             parts: list[ast.expr] = [const(value.numerator, NOWHERE), const(value.denominator, NOWHERE)]
             maker_call = call(name(self.runtime("fractions", "Fraction"), NOWHERE), parts, NOWHERE)
@@ -164,7 +167,9 @@ class ModuleNames:
             aliases = [
                 ast.alias(attr, None if local == attr else local, **NOWHERE) for attr, local in sorted(names.items())
             ]
-            statements.append(ast.ImportFrom(module, aliases, 0, **NOWHERE))
+            statement = ast.ImportFrom(module, aliases, 0, **NOWHERE)
+            statement.is_needed = True  # type: ignore[attr-defined]  # packed/head.py
+            statements.append(statement)
         return statements
 
     def tables(self, unit: Unit) -> list[ast.stmt]:

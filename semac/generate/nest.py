@@ -93,12 +93,12 @@ def block_weight(block: Block) -> int:
     return 0 if block.instrs or type(block.exit) is Jump else expr_weight(block.exit.value)  # type: ignore[union-attr]
 
 
-def weigh(op: Op) -> int:
-    """The weight of an operation whose operands and blocks are nested already."""
+def weigh(op: Op, values: list[Expr]) -> int:
+    """The weight of an operation whose operands, these values, and blocks are nested already."""
     kind = type(op)
     if kind in STATEMENTS or (kind is Comprehension and not is_expression(op)):  # type: ignore[arg-type]
         return 0
-    weights = [expr_weight(operand) for operand in operands(op)]
+    weights = [expr_weight(value) for value in values]
     if kind is If or kind is Logic or kind is Comprehension:
         weights += map(block_weight, blocks(op))
     if kind is Closure:
@@ -163,14 +163,19 @@ class Nest:
             Nest().block(op.function.code)
         if type(op) is Assign and self.out and not self.pending and is_only_use(op.value, self.out[-1]):
             op.value = self.out.pop().op  # it may be a statement: its value goes to the variable
-        self.take(operands(op), foldable(op))
-        map_operands(op, self.folded)
+        values = operands(op)
+        if self.pending and any(type(value) is Ref and value.var.uses == 1 for value in values):
+            self.take(values, foldable(op))
+            map_operands(op, self.folded)
+            values = operands(op)
         if isinstance(op, Iteration):
             fuse(op)
+            values = operands(op)
         elif type(op) is Python and op.kind in TAKES_ITEMS:
             take_bare(op)
-        op.weight = weigh(op)
-        op.rank = max([own_rank(op), *map(rank, operands(op))])
+            values = operands(op)
+        op.weight = weigh(op, values)
+        op.rank = max([own_rank(op, values), *map(rank, values)])
         if var is not None and not var.name and var.uses == 0:
             var = instr.var = None
         if var is None and op.rank < EFFECT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -30,28 +31,36 @@ def name(identifier: str, loc: Loc) -> ast.Name:
     return ast.Name(identifier, LOAD, **loc)
 
 
+class Made(threading.local):
+    """builtins: the names of builtins of Python in what a thread is emitting."""
+
+    def __init__(self) -> None:
+        self.builtins: list[ast.Name] = []
+
+
+MADE = Made()
+
+
 def builtin(identifier: str, loc: Loc) -> ast.Name:
     """A builtin of Python that the compiler itself uses. `give_way` renames it where the program has such a name."""
     node = ast.Name(identifier, LOAD, **loc)
-    node.is_builtin = True  # type: ignore[attr-defined]
+    MADE.builtins.append(node)
     return node
 
 
-def give_way(body: list[ast.stmt], names: AbstractSet[str], rename: Callable[[str], str]) -> None:
-    """Renames the builtins among `names` wherever the compiler uses them: what the program calls so keeps its name."""
+def begin() -> None:
+    """To be called before a module is emitted."""
+    MADE.builtins = []
+
+
+def give_way(names: AbstractSet[str], rename: Callable[[str], str]) -> None:
+    """Renames the builtins among `names` wherever the compiler has used them since `begin`: what the program calls so
+    keeps its name."""
+    made, MADE.builtins = MADE.builtins, []
     clashing = PREDEFINED & names
-    if not clashing:
-        return
-    work: list[Any] = list(body)
-    while work:  # `ast.walk` takes three times as long
-        node = work.pop()
-        if type(node) is ast.Name:
-            if node.id in clashing and hasattr(node, "is_builtin"):
-                node.id = rename(node.id)
-        elif type(node) is list:
-            work += node
-        elif type(node) is not ast.Constant and isinstance(node, ast.AST):
-            work += [getattr(node, field, None) for field in node._fields]
+    for node in made if clashing else ():
+        if node.id in clashing:
+            node.id = rename(node.id)
 
 
 def const(value: Any, loc: Loc) -> ast.Constant:

@@ -49,3 +49,5 @@ ADD_KNOWN = "sema_runtime.lib.language.multimethods:add_known_method"
 ADD_OWN = "sema_runtime.lib.language.multimethods:add_own_method"  # in a module, where nothing else of it sees it
 ADD_SEEN = "sema_runtime.lib.language.multimethods:add_seen_method"  # in a module, where something does
 EXTENDED = "sema_runtime.lib.language.multimethods:is_extended"
+AS_LIST = "sema_runtime.values.lists:as_list"  # at the entry of a function that reads a list (versions/foreign.py)
+GIVEN_BACK = "sema_runtime.values.lists:given_back"

@@ -104,7 +104,7 @@ class Function:
         self.var: Var | None = None
         self.self_tail = False
         self.has_closures = False
-        self.has_copy = False  # runs a private copy of itself where it can (semac/optimize/versions)
+        self.has_copy = False  # what the module does with it is done by copies (semac/optimize/versions, calls.py)
         self.copy_is_often_called = True  # by other functions, or by itself
         self.type: Any = None  # of what it returns, while types are inferred and afterwards
         self.readers: Any = None

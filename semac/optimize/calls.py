@@ -75,6 +75,10 @@ def inline_calls(unit: Unit) -> None:
         drop_unused(unit, inliner.makers.keys())
     if inliner.moved and unit.is_closed:
         drop_moved(unit, inliner.moved)
+    elif inliner.moved:
+        for var in inliner.moved.difference(uses_of(unit)):
+            if var.function is not None:
+                var.function.has_copy = True  # in each of its callers
 
 
 def drop_moved(unit: Unit, moved: set[Var]) -> None:

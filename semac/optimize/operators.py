@@ -26,10 +26,10 @@ from semac.anf.nodes import (
     Ref,
 )
 from semac.anf.walk import LOOPS, blocks, code_of
-from semac.ir.intrinsics import OPERATORS
+from semac.ir.intrinsics import AS_LIST, OPERATORS
 from semac.ir.unit import Unit
 from semac.optimize.small import fits_float
-from semac.types.lattice import ANY, BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, RATIO, REAL, STR, SYMBOL, Type
+from semac.types.lattice import BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, RATIO, REAL, STR, SYMBOL, Type
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 EQUAL = "sema_runtime.values.equality:equal"
@@ -71,9 +71,19 @@ def inside(op: Op, runs: int) -> list[tuple[Block, int]]:
 
 
 def is_entry(test: Expr) -> bool:
-    """Whether a test of the entry of a function with versions asks for numbers alone: seldom it is given others."""
+    """Whether a test of the entry of a function with versions asks for numbers alone, or for them and lists of Sema or
+    of Python: seldom it is given others."""
     op = test.var.op if type(test) is Ref else None
-    return type(op) is Fits and all(kind in ("number", "int") for kind in op.kinds)
+    return type(op) is Fits and all(
+        kind in ("number", "int") or (kind == "List" and is_made_list(arg))
+        for arg, kind in zip(op.args, op.kinds, strict=True)
+    )
+
+
+def is_made_list(value: Expr) -> bool:
+    """Whether a value is what the entry has made of a list of Python (versions/foreign.py)."""
+    op = value.var.op if type(value) is Ref else None
+    return type(op) is CallRuntime and op.path == AS_LIST
 
 
 def lower_call(instr: Let, op: CallBuiltin, guards: bool) -> None:
@@ -175,7 +185,9 @@ def guarded(op: CallBuiltin, fast: str, slow: str, guards: bool, only: int = 0) 
         kind, unknown = "int", [index for index, arg in enumerate(op.args) if not arg.type.only(INT)]
     if not guards or any(type(arg := op.args[index]) is Lit or not arg.type.tags & REAL for index in unknown):
         return runtime(slow, op) if slow else None
-    if only or len(unknown) == len(op.args):
+    if kind == "number" and any(arg.type.only(REAL) for arg in op.args):
+        tests = [("alike", tuple(unknown))]  # of the type of the one that is known to be an int or a float
+    elif only or len(unknown) == len(op.args):
         tests = [(kind, tuple(unknown))]
     elif op.name in ARITHMETIC_OPS:
         tests = [(test_beside(kind, unknown, op.args), tuple(unknown))]
@@ -217,7 +229,7 @@ def likely_kind(args: list[Expr]) -> tuple[str, list[int]]:
     types = [arg.type for arg in args]
     if any(type_.only(INT) for type_ in types):
         known, kind = INT, "int"
-    elif any(type_.tags & FLOAT and type_ is not ANY and type_.tags & NUMBER != NUMBER for type_ in types):
+    elif any(type_.tags & FLOAT and not type_.tags & INT for type_ in types):
         known, kind = FLOAT, "float"
     else:
         known, kind = 0, "number"
@@ -254,6 +266,8 @@ def numeric_equality(op: CallBuiltin, guards: bool) -> Op | None:
     a, b = types_of(op)
     if a.only(NUMBER) and b.only(NUMBER):
         return Python("eq", op.args)
+    if guards and not any(type(arg) is Lit for arg in op.args) and likely_kind(op.args)[0] == "number":
+        return Guarded([("plain", (0, 1))], op.args, "eq", ARITHMETIC + "num_eq")
     return guarded(op, "eq", ARITHMETIC + "num_eq", guards)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import marshal
 import sys
 import threading
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from sema_runtime.conditions.describe import describe
-from sema_runtime.packed_code import PACKED, is_stub, packed_in, whole
+from sema_runtime.packed_code import PACKED, is_stub, open_all, opened, packed_in, whole
 from sema_runtime.values.lists import List
 from semac.pipeline import compile_source
 
@@ -198,3 +199,87 @@ def test_calls_of_a_function_by_itself_stay_in_traces() -> None:
     with pytest.raises(Exception, match="deep") as caught:
         made.walk(List((1, WIDE)), 1)
     assert [frame.name for frame in describe(caught.value).frames].count("walk") == 3
+
+
+# Functions that a module's own code has copied
+
+USED = """
+(define rates {"a" 2 "b" 3})
+(define (rate-of name) (let ((rate (get rates name))) (if (nil? rate) (error "no rate" name) rate)))
+(define (half n) (/ n 2))
+(define (scaled name n)
+  (let ((rate (rate-of name)))
+    (if (> n 100) (error "too much" n) (+ (* n rate) (half rate) (* n n) (- n rate)))))
+(define (all-of items) (foldl + 0 (map (fn (pair) (scaled (first pair) (nth pair 1))) items)))
+(define result (all-of '(("a" 1) ("b" 2) ("a" 3))))
+"""
+
+
+def used() -> ModuleType:
+    made = ModuleType("used")
+    exec(compile_source(USED, "<used>", "module", lists_globals=True).code, made.__dict__)
+    return made
+
+
+def test_functions_that_are_part_of_others_are_packed_as_well() -> None:
+    made = used()
+    assert made.result == Fraction(61, 2)
+    stub = made.scaled.__code__
+    assert is_stub(stub)
+    assert str(inspect.signature(made.scaled)) == "(name, n)"
+    assert (made.scaled.__name__, made.scaled.__module__, stub.co_firstlineno) == ("scaled", "used", 5)
+    assert stub.co_filename == "<used>"
+    assert made.scaled("b", n=Fraction(1, 2)) == Fraction(3, 4)
+    assert not is_stub(made.scaled.__code__)
+    assert made.all_of([["a", 1], ["b", 2]]) == Fraction(27, 2)
+
+
+def test_wrong_calls_of_what_is_packed_say_what_is_wrong() -> None:
+    made = used()
+    with pytest.raises(Exception, match="argument") as before:
+        made.scaled("a")
+    made.scaled("a", 1)
+    with pytest.raises(Exception, match="argument") as after:
+        made.scaled("a")
+    assert str(before.value) == str(after.value)
+    assert describe(before.value).message == describe(after.value).message
+
+
+def test_traces_of_what_is_packed_have_each_frame_once() -> None:
+    made = used()
+    traces = []
+    for _ in range(2):
+        with pytest.raises(Exception, match="too much") as caught:
+            made.scaled("a", 200)
+        traces.append([(frame.name, frame.line, frame.col) for frame in describe(caught.value).frames])
+    assert traces[0] == traces[1]
+    assert [name for name, _, _ in traces[0]] == ["scaled"]
+
+
+def test_tools_that_count_code_see_whole_functions() -> None:
+    made = ModuleType("used")
+    exec(opened(compile_source(USED, "<used>", "module").code), made.__dict__)
+    assert not is_stub(made.scaled.__code__)
+    packed = used()
+    open_all([packed.__dict__])
+    assert packed.scaled.__code__ == made.scaled.__code__
+    assert packed.scaled("a", 1) == made.scaled("a", 1) == 3
+
+
+def test_a_name_has_no_value_before_its_definition() -> None:
+    made = ModuleType("early")
+    early = '(define before (try scaled (catch e "unbound")))\n' + USED
+    exec(compile_source(early, "<early>", "module").code, made.__dict__)
+    assert made.before == "unbound"
+    assert made.scaled("a", 1) == 3
+
+
+def test_much_code_that_is_loaded_late_runs() -> None:
+    made = ModuleType("large")
+    adder = LIBRARY[LIBRARY.index("(define (adder") : LIBRARY.index("(define (scaler")]
+    adders = "".join(adder.replace("adder", f"adder-{n}") for n in range(40))
+    code = compile_source(adders, "<large>", "module").code
+    assert len(marshal.dumps(code)) < 40 * 400
+    exec(code, made.__dict__)
+    assert [made.__dict__[f"adder_{n}"](3, 2)(1) for n in range(40)] == [14] * 40
+    assert made.adder_7(3, WIDE)(1) == Fraction(17, 4)

@@ -82,6 +82,19 @@ ORDER = [
         "nil",
         ["s1", "s2", "s3", "1", "root1", "2", "root2", "3"],
     ),
+    (  # what a fold goes through may wait, its function doesn't; `a` is also the name of a promise
+        '(define race (async (try (async/race-owned (map (fn (x) (async x)) (range 4))) (catch e (println "race")))))'
+        "(define fold (async (begin (parallel-settled (list (fn () 1))) (foldl (fn (n a) (str a)) 0 '(1 2))"
+        ' (println "fold")))) (define a (async 1)) (async/all (list race fold a))',
+        "(nil nil 1)",
+        ["fold", "race"],
+    ),
+    (
+        "(define t (async (async/sleep 0))) (async 1)"
+        " (list (async/cancel t) (async/pending? t) (async/pending? t) (async/cancelled? t))",
+        "(#t #t #f #t)",
+        [],
+    ),
 ]
 
 

@@ -7,7 +7,6 @@ source); a guard that has one place is a dozen of them. Later versions of Python
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
 
 WRITES_EACH = sys.version_info < (3, 12)
 MOST = 8  # code units of an entry
@@ -16,19 +15,23 @@ FORM, UNITS = 0x78, 7
 ONE_LINE, NO_COLUMNS, LONG, NOWHERE = 10, 13, 14, 15  # forms; those below ONE_LINE are short
 
 
+MANY = 4096  # entries that are kept
+
 Entry = tuple[int, bytes, bytes]  # units; the entry without them; the same for instructions behind it, on its line
+KNOWN: dict[bytes, Entry] = {}
 
 
 def merged(table: bytes) -> bytes:
     """The table with fewer entries for the same positions."""
     if not WRITES_EACH:
         return table
+    from re import findall
+
     out = bytearray()
-    starts = [index for index, byte in enumerate(table) if byte >= START]
     written = settled = b""
     units = 0
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-        more, place, place_behind = entry_of(table[start:end])
+    for text in findall(rb"[\x80-\xff][\x00-\x7f]*", table):
+        more, place, place_behind = KNOWN.get(text) or entry_of(text)
         if place == settled:
             units += more
         else:
@@ -50,9 +53,15 @@ def write(out: bytearray, written: bytes, settled: bytes, units: int) -> None:
         out += written[1:]
 
 
-@lru_cache(4096)
 def entry_of(text: bytes) -> Entry:
-    """An entry of a table."""
+    """An entry of a table, which is kept: most are those of many others."""
+    if len(KNOWN) > MANY:
+        KNOWN.clear()
+    entry = KNOWN[text] = read_entry(text)
+    return entry
+
+
+def read_entry(text: bytes) -> Entry:
     form = (text[0] & FORM) >> 3
     written = bytes((text[0] & ~UNITS,)) + text[1:]
     units = (text[0] & UNITS) + 1

@@ -25,7 +25,9 @@ SHOWN = {
 OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
+    "add_items": "+",
 }
+OPERATOR_MODULES = frozenset(("sema_runtime.lib.numbers.arithmetic", "sema_runtime.lib.numbers.sums"))
 FORMS = ("main", "make_")  # what the names of functions that are forms of a module begin with
 _is_our_name: dict[str, bool] = {}  # of modules; bounded by how many there are
 HIDDEN = ""  # the Sema name of a function that the program doesn't have
@@ -191,7 +193,7 @@ def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
 
 def builtin_name(code: CodeType, namespace: dict[str, Any]) -> str | None:
     """The Sema name of a builtin that traces show, None for other code of the runtime."""
-    if namespace.get("__name__") == "sema_runtime.lib.numbers.arithmetic" and code.co_name in OPERATORS:
+    if code.co_name in OPERATORS and namespace.get("__name__") in OPERATOR_MODULES:
         return OPERATORS[code.co_name]
     function = namespace.get(code.co_name)
     name = getattr(function, "__sema_name__", None)

@@ -70,6 +70,7 @@ class Char:
 
 MAPS: set[type] = set()  # the types of Sema's maps, which maps.py enters
 ATOMIC.update((Symbol, Keyword, Char))
+PLAIN = frozenset((int, float, str, Keyword, Symbol, Char))  # two values of one of these are equal where Python says so
 NAMES.update({Symbol: "symbol", Keyword: "keyword", Char: "char"})
 ABSENT: Any = object()
 SYMBOLS: dict[str, Symbol] = {}

@@ -279,3 +279,13 @@ def link(cell: List) -> List:
 
 
 relax()  # here, since every module that makes lists imports this one
+
+
+def as_list(value: Any) -> Any:
+    """A list of the items that a list of Python has now; another value as it is."""
+    return List(value.copy()) if type(value) is list else value
+
+
+def given_back(result: Any, made: Any, original: Any) -> Any:
+    """A result; the caller's own list where it is the one that `as_list` made of it."""
+    return original if result is made else result

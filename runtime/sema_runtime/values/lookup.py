@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.atoms import ABSENT, Keyword
 from sema_runtime.values.maps import HashMap, Map
 
 TYPE_CHECKING = False
@@ -15,6 +15,9 @@ def keyword_get(value: Any, key: Keyword) -> Any:
     """The value under key in a map, nil when it is absent; raises when value is no map."""
     if type(value) is Map or type(value) is HashMap:
         return value.d.get(key)
+    if type(value) is dict:
+        found = value.get(key, ABSENT)
+        return value.get(key.name) if found is ABSENT else found
     return key(value)
 
 
@@ -22,7 +25,7 @@ def keyword_reader(key: Keyword) -> Callable[[Any], Any]:
     """key as a Python function: a builtin that calls a keyword for each item calls this one in half the time."""
 
     def read(value: Any) -> Any:
-        return value.d.get(key) if type(value) is Map else key(value)
+        return value.d.get(key) if type(value) is Map else keyword_get(value, key)
 
     return read
 

@@ -27,7 +27,7 @@ def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
     """The items of a list or vector. Raises `expected list or vector`."""
     if type(value) is List:
         return value.flat or value.items
-    if isinstance(value, (tuple, list)):
+    if type(value) is list or isinstance(value, (tuple, list)):
         return value
     items = foreign_items(value)
     if items is None:
@@ -53,9 +53,11 @@ def is_sema(kind: type) -> bool:
 
 def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
     """The value of a Python mapping under key. A keyword also finds the string of its name, the usual kind of key."""
-    if type(key) is Keyword:
-        return foreign_entry(value, key, default)
-    return value.get(key, default) if type(key) in ATOMIC else mapping(value).lookup(key, default)
+    if type(key) in ATOMIC:
+        return value.get(key, default) if type(key) is not Keyword else foreign_entry(value, key, default)
+    if type(key) is tuple and isinstance(value, dict) and all(type(item) in ATOMIC for item in key):
+        return value.get(key, default)
+    return mapping(value).lookup(key, default)
 
 
 def foreign_size(value: Any) -> int | None:
@@ -73,7 +75,7 @@ def elements(value: Any, function: str) -> Sequence[Any]:
     """The items of a list, vector or mutable array (those it has now), for a function that iterates over them."""
     if type(value) is List:
         return value.flat or value.items
-    if isinstance(value, (tuple, list)):
+    if type(value) is list or isinstance(value, (tuple, list)):
         return value
     if type(value) is MutableArray:
         return list(value.items)
@@ -94,6 +96,8 @@ def mapping(value: Any, hint: str | None = None) -> Map:
     kind = type(value)
     if kind is Map or kind is HashMap:
         return value  # type: ignore[no-any-return]
+    if kind is dict and ATOMIC.issuperset(map(type, value)):
+        return Map(value.copy())
     if isinstance(value, Map):
         return value
     if isinstance(value, Mapping):

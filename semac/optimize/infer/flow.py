@@ -13,7 +13,18 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref
 from semac.anf.records import RecordMember
 from semac.anf.walk import code_of, operands, params_of
-from semac.ir.intrinsics import ADD_KNOWN, ADD_OWN, BY_DEFAULT, EXTENDED, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
+from semac.ir.intrinsics import (
+    ADD_KNOWN,
+    ADD_OWN,
+    AS_LIST,
+    BY_DEFAULT,
+    EXTENDED,
+    KEYWORD_GET,
+    KNOWN_MULTI,
+    LEVEL,
+    LOOK,
+    UPDATED,
+)
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer import iteration, patterns
@@ -55,7 +66,7 @@ from semac.types.lattice import (
 from semac.types.lattice import field as field_of
 
 LEVELS = frozenset((LEVEL, LOOK, UPDATED))
-KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN))  # keep what they get for debuggers alone
+KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN, AS_LIST))  # keep what they get for debuggers alone, or not at all
 BOOL_TYPE = atom(TRUE | FALSE)
 MANY_FIELDS = 30
 ENTERED = (map_rules, number_rules)
@@ -284,10 +295,8 @@ class Flow:
             for arg in op.args:
                 self.operand(arg)
             return ANY
-        if op.path == BY_DEFAULT and (self.solver.closed or self.solver.reads_early):  # nobody else has added a method
-            for arg in op.args:
-                self.operand(arg)
-            self.solver.escape(op.args[1].type)  # the error shows it
+        if op.path == BY_DEFAULT and (self.solver.closed or self.solver.reads_early):  # nobody has added a method
+            self.solver.escape([self.operand(arg) for arg in op.args][1])  # the error shows it
             return NEVER
         if op.path == ADD_OWN:
             for arg in op.args:

@@ -7,7 +7,7 @@ anything but an exact `List` goes to the builtin.
 from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, Lit, Move, Op, Python
-from semac.optimize.inline.table import Place, guarded, inlines, is_kind, may_be, python
+from semac.optimize.inline.table import Place, guarded, inlines, is_kind, may_be, of_foreign, python
 from semac.types.lattice import ARRAY, BYTES, DICT, FLAT, LIST, NIL, STR, VECTOR, Type, atom
 
 LINKED = ("linked", (0,))
@@ -39,7 +39,7 @@ def first(op: CallBuiltin, place: Place) -> Op | None:
         return tuple_item(op, 0, place)
     if type_.only(VECTOR):
         return guarded(op, "head", ("filled", (0,))) if place.guards else None
-    return guarded(op, "car", is_list(type_)) if asks(type_, place) else None
+    return of_foreign(guarded(op, "car", is_list(type_)), "first", place) if asks(type_, place) else None
 
 
 @inlines("cdr", "rest")
@@ -76,7 +76,7 @@ def second(op: CallBuiltin, place: Place) -> Op | None:
         return None if place.is_text else flat_item(type_, op, 1)
     if type_.only(LIST):
         return guarded(op, "second", LINKED)
-    return guarded(op, "second", is_list(type_), LINKED) if asks(type_, place) else None
+    return of_foreign(guarded(op, "second", is_list(type_), LINKED), "second", place) if asks(type_, place) else None
 
 
 @inlines("caddr")

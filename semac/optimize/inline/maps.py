@@ -6,7 +6,7 @@ whose entries are still to come is of a class that adds them first, whatever is 
 
 from __future__ import annotations
 
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, MakeMap, Move, Op, Python, Result
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, MakeMap, Move, Op, Python, Ref, Result
 from semac.ir.intrinsics import (
     EXTENDED,
     FIELD,
@@ -20,19 +20,22 @@ from semac.ir.intrinsics import (
     WITH_ENTRIES,
     WITH_ENTRY,
 )
-from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, python
+from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, of_foreign, python
 from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
-from semac.types.lattice import DICT, HASHMAP, KEYWORD, MAP, NIL, STR, VECTOR, Type, has_field, shape_of
+from semac.types.lattice import DICT, HASHMAP, INT, KEYWORD, MAP, NIL, STR, VECTOR, Type, has_field, shape_of
 
 
-def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str) -> Op | None:
-    """A look-up behind tests that its operand is a map, and the key one that maps store as it is."""
+def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str, foreign: str = "") -> Op | None:
+    """A look-up behind tests that its operand is a map, and the key one that maps store as it is. foreign: what
+    a dict of Python is asked."""
     type_, key = op.args[0].type, op.args[1]
     if not place.guards or not may_be(type_, MAP) or not (is_stored_key(key) or may_be(key.type, STORED_AS_THEY_ARE)):
         return None
     is_map = [] if type_.only(DICT) else [is_kind(type_, DICT, "Map")]
     tests = [*is_map, *([] if is_stored_key(key) else [("atomic", (1,))])]
-    return guarded(op, fast, *tests) if tests else Python(fast, op.args)
+    if not tests:
+        return Python(fast, op.args)
+    return of_foreign(guarded(op, fast, *tests), foreign, place) if foreign else guarded(op, fast, *tests)
 
 
 def is_item(type_: Type, key: Expr) -> bool:
@@ -46,13 +49,15 @@ def get(op: CallBuiltin, place: Place) -> Op | None:
         return None
     type_ = op.args[0].type
     if not is_stored_as_is(op.args[1].type):
-        return looked_up(op, place, "map_get")
+        return looked_up(op, place, "map_get", "text_entry" if type(op.args[1]) is Ref else "")
     if type_.only(DICT):
         key = op.args[1]
         if type_.only(MAP) and type(key) is Lit and key.type.only(KEYWORD) and has_field(type_, key.value):
             return python("map_item", *op.args[:2]) if type(op.args[-1]) is Lit else None
         return Python("map_get", op.args)
-    return looked_up(op, place, "map_item" if len(op.args) == 2 and is_item(type_, op.args[1]) else "map_get")
+    fast = "map_item" if len(op.args) == 2 and is_item(type_, op.args[1]) else "map_get"
+    is_plain = type(op.args[1]) is Lit and op.args[1].type.only(STR | INT)
+    return looked_up(op, place, fast, "entry" if is_plain else "")
 
 
 @inlines("assoc")
@@ -73,7 +78,7 @@ def keyword_get(op: CallRuntime, place: Place) -> Op | None:
     if type_.only(DICT):
         is_there = type_.only(MAP) and type(key) is Lit and has_field(type_, key.value)
         return Python("map_item" if is_there else "map_get", op.args)
-    return looked_up(op, place, "map_item" if is_item(type_, key) else "map_get")
+    return looked_up(op, place, "map_item" if is_item(type_, key) else "map_get", "keyword")
 
 
 INLINE_RUNTIME[KEYWORD_GET] = keyword_get

@@ -12,7 +12,7 @@ from typing import Any
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Guarded, Let, Lit, Op, Python, Ref
 from semac.ir.nodes import Function, Var
-from semac.types.lattice import ANY, NIL, Type
+from semac.types.lattice import ANY, NIL, OTHER, Type
 
 Inliner = Callable[["Any", "Place"], "Op | None"]
 INLINE: dict[str, Inliner] = {}
@@ -22,14 +22,23 @@ INLINE_RUNTIME: dict[str, Inliner] = {}  # by the path of a `CallRuntime`
 class Place:
     """Where a call stands. guards: whether it runs often enough to ask for types; ends: whether an error ends the call
     of the function around it; wanted: whether anybody reads the value; is_text: whether the Python is for people;
+    is_module: whether it is a module's, which is given values of Python;
     before: instructions to put in front of it."""
 
-    __slots__ = ("before", "ends", "guards", "is_text", "owner", "span", "wanted")
+    __slots__ = ("before", "ends", "guards", "is_module", "is_text", "owner", "span", "wanted")
 
     def __init__(
-        self, owner: Function | None, guards: bool, ends: bool, wanted: bool, span: Any, is_text: bool
+        self,
+        owner: Function | None,
+        guards: bool,
+        ends: bool,
+        wanted: bool,
+        span: Any,
+        is_text: bool,
+        is_module: bool = False,
     ) -> None:
         self.is_text = is_text
+        self.is_module = is_module
         self.owner = owner
         self.guards = guards
         self.ends = ends
@@ -52,7 +61,7 @@ class Place:
 
     def nested(self) -> Place:
         """The place of a block in the operation that takes the call's place."""
-        return Place(self.owner, self.guards, self.ends, self.wanted, self.span, self.is_text)
+        return Place(self.owner, self.guards, self.ends, self.wanted, self.span, self.is_text, self.is_module)
 
 
 def inlines(*names: str) -> Callable[[Inliner], Inliner]:
@@ -69,6 +78,13 @@ def guarded(op: CallBuiltin | CallRuntime, fast: str, *tests: tuple[str, tuple[i
     """The fast operation where the tests hold, else the call as it is."""
     slow = f"builtin:{op.name}" if type(op) is CallBuiltin else op.path  # type: ignore[union-attr]
     return Guarded(list(tests), op.args, fast, slow)
+
+
+def of_foreign(op: Guarded, kind: str, place: Place) -> Guarded:
+    """The same, which in a module asks for a list or dict of Python, too (`generate/guards.py`)."""
+    if place.is_module and op.args[0].type.tags & OTHER:
+        op.foreign = kind
+    return op
 
 
 def is_kind(type_: Type, tags: int, exact: str) -> tuple[str, tuple[int, ...]]:

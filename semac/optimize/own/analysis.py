@@ -17,7 +17,7 @@ from semac.anf.walk import all_blocks, blocks, exit_operands, params_of
 from semac.anf.walk import bound as bound_by
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, handed, is_relevant, starts
+from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, concerns, handed, is_relevant, starts
 from semac.optimize.own.groups import Groups
 from semac.optimize.own.representation import CHANGE, ESCAPE, LEND, MOVE, READ, Representation, known_callee
 
@@ -28,17 +28,28 @@ ROUNDS = 6  # in which members that can't hold bare dicts are parted from the gr
 
 
 def analyzed(unit: Unit, form: Representation) -> Analysis:
-    """The analysis of a unit, in which what spoils a group stands apart from it as far as rounds allow."""
+    """The analysis of a unit, in which what spoils a group stands apart from it as far as rounds allow.
+
+    Only groups that get a fresh value and change it can be bare. In later rounds they are parts of what they are in the
+    first, so code that has none of these is looked at once.
+    """
     everything = all_code(unit)
-    elsewhere = called_elsewhere(everything)
     code = [part for part in everything if is_relevant(part, form)]
+    analysis = Analysis(code, form, frozenset())
+    analysis.unite()
+    wanted = {member for member, group in analysis.groups.group_of.items() if group.gains and group.kind}
+    if not wanted:
+        return analysis
+    elsewhere = called_elsewhere(everything)
+    concerned = [part for part in code if concerns(part, wanted, form)]
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
-        analysis = Analysis(code, form, general)
+        analysis = Analysis(concerned, form, general)
         spoilt = analysis.run(elsewhere).spoilt
         if spoilt == general:
             break
         general = frozenset(spoilt)
+    analysis.code = code
     return analysis
 
 
@@ -57,14 +68,17 @@ class Analysis:
         for function in elsewhere:
             for member in (function, *function.params):
                 self.groups.spoil(member, "called from elsewhere")
-        for code in self.code:
-            self.united(code)
+        self.unite()
         self.find_owners()
         for code in self.code:
             Liveness(self, code.function).block(code.block, {}, {})
         return self.groups
 
     # Groups
+
+    def unite(self) -> None:
+        for code in self.code:
+            self.united(code)
 
     def united(self, code: Code) -> None:
         function, own_blocks = code.function, code.blocks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block
-from semac.anf.walk import all_blocks, exit_operands, operands
+from semac.anf.nodes import Block, Ref
+from semac.anf.walk import all_blocks, bound, exit_operands, operands
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.representation import Representation, known_callee
@@ -54,9 +54,29 @@ def is_relevant(code: Code, form: Representation) -> bool:
     return False
 
 
+def concerns(code: Code, members: set[Any], form: Representation) -> bool:
+    """Whether some code has any of some variables, and of functions whose results are meant."""
+    function = code.function
+    if function is not None and (function in members or not members.isdisjoint(function.params)):
+        return True
+    for inner in code.blocks:
+        if any(type(value) is Ref and value.var in members for value in exit_operands(inner.exit)):
+            return True
+        for instr in inner.instrs:
+            op = instr.op
+            if instr.var in members or not members.isdisjoint(bound(op)):
+                return True
+            callee = known_callee(op) if type(op) is anf.Call else None
+            if callee is not None and (callee in members or not members.isdisjoint(callee.params)):
+                return True
+            if any(use.var in members or use.target in members for use in form.uses(op, instr.var)):
+                return True
+    return False
+
+
 def called_elsewhere(code: list[Code]) -> set[Function]:
     """Functions that are called otherwise than by a call of theirs alone."""
-    functions: set[Function] = set()
+    functions = {part.function for part in code if part.function is not None and part.function.is_open}
     for part in code:
         for inner in part.blocks:
             values = list(exit_operands(inner.exit))

@@ -10,7 +10,7 @@ from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
-from semac.anf.nodes import Block, CallBuiltin, Expr, Jump, Let, Lit, Op, Ref, Result
+from semac.anf.nodes import Block, CallBuiltin, Closure, Expr, Jump, Let, Lit, Op, Ref, Result
 from semac.anf.pattern_nodes import AnyPattern, LiteralPattern, MapPattern, Pattern, SequencePattern, VarPattern
 from semac.anf.walk import all_blocks, blocks, exit_operands, operands, params_of, pattern_vars
 from semac.ir.nodes import Function, Var
@@ -153,6 +153,10 @@ class Flows:
 
     # Functions and blocks
 
+    def made(self, function: Function, result: Place) -> None:
+        """A closure: what gets its value may call it."""
+        hold_function(result, function, self.signature(function))
+
     def function(self, function: Function) -> None:
         self.block(function.code, self.of(function))
         self.bound.update(function.params)
@@ -184,6 +188,8 @@ class Flows:
         rule = self.rules.get(type(op))
         if type(op) is CallBuiltin:
             self.builtin(instr, op, result)
+        elif type(op) is Closure:
+            self.made(op.function, result)
         elif rule is not None:
             rule(self, op, result)
         else:

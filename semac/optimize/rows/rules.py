@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Closure, Expr, Op, Ref, Result
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Op, Ref, Result
 from semac.anf.pattern_nodes import AnyPattern, VarPattern
 from semac.ir.intrinsics import ADD_KNOWN, BY_DEFAULT, KEYWORD_GET, KNOWN_MULTI, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function
@@ -40,7 +40,7 @@ def assign(flows: Flows, op: anf.Assign, result: Place) -> None:
 
 
 def nothing(flows: Flows, op: Op, result: Place) -> None:
-    """A closure, which is seen where it is used; a declaration."""
+    """A declaration."""
 
 
 def call(flows: Flows, op: anf.Call, result: Place) -> None:
@@ -218,7 +218,7 @@ def comprehension(flows: Flows, op: anf.Comprehension, result: Place) -> None:
 
 
 RULES: dict[type, Rule] = {
-    anf.Move: move, anf.Read: read, anf.Assign: assign, anf.Declare: nothing, Closure: nothing, anf.Call: call,
+    anf.Move: move, anf.Read: read, anf.Assign: assign, anf.Declare: nothing, anf.Call: call,
     CallRuntime: call_runtime, anf.MakeVector: make_vector, anf.MakeMap: make_map, anf.If: branches, anf.Logic: logic,
     anf.Loop: loop, anf.While: while_, anf.Destructure: destructure, anf.Match: match, anf.Throw: throw, anf.Try: try_,
     anf.For: for_, anf.Comprehension: comprehension,

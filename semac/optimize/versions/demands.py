@@ -18,7 +18,7 @@ from semac.ir.unit import Unit
 from semac.optimize.infer.fits import Kind
 
 ARITHMETIC = frozenset(("+", "-", "*"))
-NUMERIC = frozenset(("/", "<", ">", "<=", ">=", "=", "min", "max", "abs", "sqrt")) | ARITHMETIC
+NUMERIC = frozenset(("/", "<", ">", "<=", ">=", "min", "max", "abs", "sqrt")) | ARITHMETIC
 BOUNDS = frozenset(("<", ">", "<=", ">=", "="))
 WHOLE = frozenset(("mod", "modulo", "quotient", "remainder", "even?", "odd?"))
 SEQUENCES = frozenset(("car", "cdr", "first", "rest", "null?", "cadr", "cddr", "caddr"))
@@ -107,7 +107,9 @@ class Demands:
 
     def builtin(self, op: CallBuiltin, result: Var | None) -> None:
         name, args = op.name, op.args
-        if name in NUMERIC and not any(type(arg) is Lit and type(arg.value) not in (int, float) for arg in args):
+        if name == "=" and len(args) == 2:  # strings and keywords are compared as often
+            self.equality(args[0], args[1])
+        elif name in NUMERIC and not any(type(arg) is Lit and type(arg.value) not in (int, float) for arg in args):
             for arg in args:
                 self.want(arg, "number")
             if name in BOUNDS and len(args) == 2:
@@ -125,6 +127,12 @@ class Demands:
                     self.want(arg, kind)
         elif name in ASKING and args:
             self.want(args[0], PARTIAL)
+
+    def equality(self, a: Expr, b: Expr) -> None:
+        if any(type(arg) is Lit and type(arg.value) in (int, float) for arg in (a, b)):
+            self.want(a, "number")
+            self.want(b, "number")
+        self.bounds += [(a, b), (b, a)]
 
     def want(self, value: Expr, kind: Kind) -> None:
         if type(value) is Ref:

@@ -69,7 +69,7 @@ def add_copy(unit: Unit, version: Version) -> None:
     ]
 
 
-def temporary(op: Closure | Fits | Call | If | Loop, owner: Function | None) -> Var:
+def temporary(op: Closure | Fits | Call | CallRuntime | If | Loop, owner: Function | None) -> Var:
     var = Var("", owner)
     var.hint = "result"
     var.defined, var.type = 1, NEVER

@@ -24,12 +24,13 @@ from semac.anf.nodes import (
 )
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.fits import fits
 from semac.optimize.infer.flow import Flow, inferred
 from semac.optimize.loops.named import own_loop
 from semac.optimize.versions.closed import make_closed_copies
 from semac.optimize.versions.demands import Demands
+from semac.optimize.versions.foreign import Param, lists_of_callers, second_entry
 from semac.optimize.versions.heat import Definition, definitions, hot_functions
 from semac.optimize.versions.private import (
     Redirected,
@@ -66,8 +67,9 @@ def make_versions(unit: Unit) -> None:
             remove_copy(unit, version)
     take_back(flow, [call for call in redirected if call.version not in useful])
     called = {call.version for call in redirected}
+    lists = {} if "foreign" in left_out(unit) else lists_of_callers(useful)
     for version in useful:
-        add_entry(version)
+        add_entry(version, lists)
         version.public.copy_is_often_called = version in called and version.public in called_often
     flow.go_on(narrowed=[version.public for version in useful])
     unit.is_typed = True
@@ -93,11 +95,12 @@ def chosen(unit: Unit, candidates: list[Definition]) -> list[Version]:
 # Making
 
 
-def add_entry(version: Version) -> None:
-    """The public function tests its arguments, and calls the copy or runs its body."""
+def add_entry(version: Version, lists: dict[Param, bool]) -> None:
+    """The public function tests its arguments, and calls the copy or runs its body. lists: see `lists_of_callers`."""
     public = version.public
     span = version.definition.closure.span
     general = own_loop(public, span) if public.self_tail else public.code
+    general = second_entry(version, lists, general)
     tested = [(param, kind) for param, kind in zip(public.params, version.kinds, strict=True) if kind]
     test = Fits([Ref(param) for param, _ in tested], [kind for _, kind in tested], span=span)
     call = Call(Ref(version.var), [Ref(param) for param in public.params], True, True, span=span)

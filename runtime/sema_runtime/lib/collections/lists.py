@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _new: Any = List.__new__
+COUNTED = frozenset((str, tuple, list, dict))
 SIZED = (str, tuple, list, Map, dict, bytes, bytearray, MutableArray)
 SEQUENCES = (List, tuple, list)  # asking how a builtin was called takes microseconds: not for these
 FIRST = "first: argument 1 must be a list or vector"
@@ -63,7 +64,7 @@ def car(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
-    if type(collection) is tuple:
+    if type(collection) is tuple or type(collection) is list:
         return collection[0] if collection else None
     items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
@@ -78,7 +79,7 @@ def first(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
-    if type(collection) is tuple:
+    if type(collection) is tuple or type(collection) is list:
         return collection[0] if collection else None
     items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
@@ -96,6 +97,8 @@ def cdr(collection: Any) -> Any:
         return following if following is not None else link(collection)
     if type(collection) is tuple:
         return collection[1:]
+    if type(collection) is list:
+        return List(collection[1:])
     items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
@@ -112,6 +115,8 @@ def rest(collection: Any) -> Any:
         return following if following is not None else link(collection)
     if type(collection) is tuple:
         return collection[1:]
+    if type(collection) is list:
+        return List(collection[1:])
     items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
@@ -154,6 +159,8 @@ def cadr(collection: Any) -> Any:
     """
     if type(collection) is List and collection.next is None and (items := collection.flat) is not None:
         return items[1] if len(items) > 1 else None
+    if type(collection) is list:
+        return collection[1] if len(collection) > 1 else None
     return _at(collection, 1)
 
 
@@ -195,6 +202,8 @@ def cddr(collection: Any) -> Any:
         if following is None:
             following = link(collection)
         return following.next if following.next is not None else link(following)
+    if type(collection) is list:
+        return List(collection[2:])
     return _nested(collection, "dd")
 
 
@@ -287,6 +296,8 @@ def nth(collection: Any, index: Any) -> Any:
                 return (collection.flat or collection.items)[index]
             if type(collection) is MutableArray:
                 return collection.items[index]
+            if isinstance(collection, (list, tuple)):
+                return collection[index]
         except IndexError:
             pass
     return _nth_checked(collection, index, used_as_value())
@@ -329,7 +340,7 @@ def length(collection: Any) -> int:
     """
     if type(collection) is List:
         return len(collection.flat or collection.items)
-    if type(collection) is tuple or type(collection) is str:
+    if type(collection) in COUNTED:
         return len(collection)
     if isinstance(collection, SIZED) or getattr(type(collection), "type_name", "") in ("f64-array", "i64-array"):
         return len(collection)

@@ -57,7 +57,9 @@ def get(collection: Any, key: Any, default: Any = None) -> Any:
             else:
                 return collection.d.get(key, default)
         return collection.lookup(key, default)
-    if isinstance(collection, Mapping):
+    if type(collection) is dict and (type(key) is str or type(key) is int):
+        return collection.get(key, default)
+    if isinstance(collection, (dict, Mapping)):
         return foreign_lookup(collection, key, default)
     return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
 
@@ -88,7 +90,9 @@ def is_contains(collection: Any, key: Any) -> bool:
             else:
                 return key in collection.d
         return bool(collection.has(key))
-    if isinstance(collection, Mapping):
+    if type(collection) is dict and (type(key) is str or type(key) is int):
+        return key in collection
+    if isinstance(collection, (dict, Mapping)):
         return foreign_lookup(collection, key, MISSING) is not MISSING
     if isinstance(collection, str) and isinstance(key, str):
         return key in collection

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
 SIMPLE = ({int}, {str})
+FLOATS = {float}
 COMPARED = {  # the type of which builtins of these names compare two values as Python does
     **dict.fromkeys(("<", "<=", ">", ">=", "-"), int),
     **dict.fromkeys(("char<?", "char<=?", "char>?", "char>=?"), Char),
@@ -74,8 +75,19 @@ def _is_simple(values: Sequence[Any]) -> bool:
     """Whether Python orders the values as Sema does."""
     kinds = set(map(type, values))
     if kinds == {tuple} and len(set(map(len, values))) == 1:
-        return all(set(map(type, column)) in SIMPLE for column in zip(*values))  # noqa: B905  (equally long)
-    return kinds in SIMPLE
+        return all(map(_is_simple_column, zip(*values)))  # noqa: B905  (equally long)
+    return kinds in SIMPLE or (kinds == FLOATS and _has_no_nan(values))
+
+
+def _is_simple_column(values: Sequence[Any]) -> bool:
+    kinds = set(map(type, values))
+    return kinds in SIMPLE or (kinds == FLOATS and _has_no_nan(values))
+
+
+def _has_no_nan(floats: Sequence[float]) -> bool:
+    """Whether none surely is NaN, as one makes the sum NaN; the sum of both infinities is NaN, too."""
+    total = sum(floats)
+    return total == total
 
 
 def _in_order(items: Sequence[Any]) -> list[Any]:

@@ -9,7 +9,6 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.tasks.limits import milliseconds
 from sema_runtime.tasks.promises import (
     CANCELLED,
-    PENDING,
     REJECTED,
     RESOLVED,
     AsyncPromise,
@@ -309,7 +308,9 @@ def async_is_pending(promise: Any) -> bool:
     (async/pending? (async 1)) => #t
     (async/pending? (async/resolved 1)) => #f
     """
-    return _state(promise, PENDING)
+    pending = promise_of(promise).open  # also while its task ends, which was cancelled
+    scheduler().pause()
+    return pending
 
 
 @builtin("async/resolved?", type="other -> bool")

@@ -1,0 +1,41 @@
+"""Sums of many values of which the compiler doesn't know what they are."""
+
+from __future__ import annotations
+
+import sys
+
+from sema_runtime.lib.numbers.arithmetic import add, plus
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+SUM_ROUNDS_LESS = sys.version_info >= (3, 12)  # Python's `sum` of floats, than additions one after the other
+EXACT = 1 << 53  # ints up to this are floats as well
+
+
+def add_items(total: Any, items: Sequence[Any]) -> Any:
+    """`(+ (+ total first) second)` and so on."""
+    return _sum(add, total, items)
+
+
+def plus_items(total: Any, items: Sequence[Any]) -> Any:
+    """The same with `+` as a value, which takes numbers alone."""
+    return _sum(plus, total, items)
+
+
+def _sum(operation: Callable[[Any, Any], Any], total: Any, items: Sequence[Any]) -> Any:
+    kind, kinds = type(total), {*map(type, items)}
+    if len(kinds) == 1:
+        if kind is int and int in kinds:
+            return total + sum(items)
+        if float in kinds and (kind is float or (kind is int and -EXACT < total < EXACT)):
+            if not SUM_ROUNDS_LESS:
+                return sum(items, total)
+            for item in items:
+                total += item
+            return total
+    for item in items:
+        total = operation(total, item)
+    return total

@@ -1,0 +1,134 @@
+"""Lists and dicts of Python as arguments of a module's functions: the answers are those of plain code, and fast paths
+leave the caller's values alone."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import OrderedDict, UserDict, namedtuple
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import to_text
+from semac.pipeline import compile_source
+
+MODULE = """
+(define (total xs) (foldl + 0 xs))
+(define (joined xs) (foldl (fn (a x) (+ a x)) "" xs))
+(define (from start xs) (foldl (fn (a x) (+ a x)) start xs))
+(define (walk-sum xs) (let loop ((xs xs) (s 0)) (if (null? xs) s (loop (cdr xs) (+ s (car xs))))))
+(define (extent xs)
+  (let loop ((rest (cdr xs)) (lo (car xs)) (hi (car xs)))
+    (cond ((null? rest) (list lo hi))
+          ((< (car rest) lo) (loop (cdr rest) (car rest) hi))
+          ((> (car rest) hi) (loop (cdr rest) lo (car rest)))
+          (else (loop (cdr rest) lo hi)))))
+(define (after xs x)
+  (cond ((null? xs) xs) ((= (car xs) x) xs) (else (after (cdr xs) x))))
+(define (kept xs) (let loop ((ys xs) (n 0)) (if (null? ys) {:all xs :n n} (loop (cdr ys) (+ n 1)))))
+(define (later xs) (let loop ((ys xs) (n 0)) (if (null? ys) (fn () (list n (car xs))) (loop (cdr ys) (+ n 1)))))
+(define (merge-lists xs ys)
+  (let loop ((xs xs) (ys ys) (out '()))
+    (cond ((null? xs) (append (reverse out) ys))
+          ((null? ys) (append (reverse out) xs))
+          ((<= (car xs) (car ys)) (loop (cdr xs) ys (cons (car xs) out)))
+          (else (loop xs (cdr ys) (cons (car ys) out))))))
+(define (merge-sort xs)
+  (if (or (null? xs) (null? (cdr xs)))
+      xs
+      (let ((half (quotient (length xs) 2)))
+        (merge-lists (merge-sort (take half xs)) (merge-sort (drop half xs))))))
+(define (names rows) (map :name rows))
+(define (worth rows) (foldl (fn (s r) (+ s (* (:n r) (get r "price" 1)))) 0 rows))
+(define (column rows key) (map (fn (r) (get r key "none")) rows))
+(define (points ps) (map (fn (p) (list (car p) (cadr p) (nth p 1))) ps))
+(define (pick xs i) (map (fn (row) (nth row i)) xs))
+(define (same xs ys) (map (fn (x y) (= x y)) xs ys))
+(define (below xs limit) (filter (fn (x) (< x limit)) xs))
+(define (settings text) (map (fn (line) (let ((kv (string/split line "=")))
+  (if (null? (rest kv)) (car kv) (list (car kv) (string/join (cdr kv) "="))))) (string/split text ";")))
+(define (ordered xs) (list (sort xs) (sort-by (fn (x) x) xs)))
+"""
+Pair = namedtuple("Pair", "a b")
+NAN = float("nan")
+LISTS: list[Any] = [
+    [], [3], [3, 1, 2], [1.5, 2, 3.25], [1.5, 0.1, 0.2], [2**60, 2**70, 1.5], [0.1, 10**400], [True, 1], [1, True],
+    [1, None], ["a", "b"], [1.5, NAN, 2.5], [-0.0, 0.0], [float("inf"), -float("inf"), 1.0], range(4),
+]  # fmt: skip
+ROWS: list[Any] = [
+    {"name": "a", "n": 2, "price": 1.5}, {"n": 3}, {keyword("name"): "k", "name": "s", "n": 1}, OrderedDict(name="o", n=1),
+    UserDict(name="u", n=4, price=2), Map({keyword("name"): "m", keyword("n"): 2}), {"name": None, "n": 1},
+]  # fmt: skip
+CALLS: list[tuple[str, tuple[Any, ...]]] = [
+    *((name, (xs,)) for name in ("total", "joined", "walk-sum", "extent", "kept", "merge-sort", "ordered") for xs in LISTS),
+    *(("from", (start, xs)) for start in (0, 1.5, 2**60, "", None) for xs in LISTS),
+    *(("after", (xs, 3)) for xs in LISTS),
+    *(("merge-lists", (xs, [2, 9])) for xs in LISTS),
+    *(("below", (xs, limit)) for xs in LISTS for limit in (2, 1.5, "b")),
+    *(("same", (xs, [3, 1.0, "2", None])) for xs in (*LISTS, ["3", 1, "2", None], [keyword("k")])),
+    ("names", (ROWS,)), ("worth", (ROWS[:2],)), ("worth", (ROWS,)), ("names", ([5],)), ("names", ([[1]],)),
+    *(("column", (ROWS, key)) for key in ("name", "price", keyword("name"), 3, (1, 2), 1.5)),
+    ("column", ([{(1, 2): "t", 3: "i", 1.5: "f"}], (1, 2))),
+    *(("points", (ps,)) for ps in ([[1, 2], (3, 4), List([5, 6])], [[1], [1, 2]], [[]], [Pair(1, 2)], [7])),
+    *(("pick", ([[1, 2], (3, 4), List([5, 6]), Pair(7, 8)], i)) for i in (0, 1, 2, -1, "x")),
+    ("settings", ("a=1;b;c=2=3;=;",)),
+]  # fmt: skip
+
+
+def outcome(function: Any, args: tuple[Any, ...]) -> Any:
+    try:
+        result = function(*args)
+        return type(result).__name__, to_text(result)
+    except SemaError as error:
+        return "error", str(error), error.hint
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def functions(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Any]:
+    scope: dict[str, Any] = {"__name__": "of_python"}
+    with monkeypatch.context() as context:
+        for name, value in environment.items():
+            context.setenv(name, value)
+        exec(compile_source(MODULE, "<test>", "module").code, scope)
+    return scope
+
+
+@pytest.mark.parametrize("environment", [{}, {"SEMA_SKIP": "foreign"}, {"SEMA_SKIP": "rests,sums"}])
+def test_answers_are_those_of_plain_code(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, fast = functions(monkeypatch, SEMA_OPT="0"), functions(monkeypatch, **environment)
+    for name, args in CALLS:
+        python_name = name.replace("-", "_").replace("from", "from_")
+        mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+        assert outcome(fast[python_name], mine) == outcome(plain[python_name], theirs), (name, args)
+        assert to_text(list(mine)) == to_text(list(args)), (name, args)  # nothing has changed them
+
+
+def test_a_list_that_is_given_back_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = functions(monkeypatch)
+    xs = [3]
+    assert m["merge_sort"](xs) is xs and m["after"](xs, 3) is xs and m["kept"](xs)["all"] is xs
+    assert type(m["merge_sort"]([3, 1])) is List
+
+
+def test_what_is_made_of_a_list_does_not_change_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = functions(monkeypatch)
+    xs = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+    rest, sorted_ = m["after"](xs, 3), m["merge_sort"](xs)
+    closure = m["later"](xs)
+    xs[:] = [0]
+    assert rest == [3, 4, 5, 6, 7, 8, 9, 10, 11, 12] and len(sorted_) == 12
+    assert closure() == [12, 0]  # a function reads the caller's list itself
+
+
+def test_sums_of_floats_are_those_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = [0.1] * 10 + [1e16, 1.0, -1e16]
+    expected = 0.0
+    for x in xs:
+        expected += x
+    assert functions(monkeypatch)["total"](xs) == expected != math.fsum(xs)
