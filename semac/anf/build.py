@@ -79,6 +79,11 @@ def returns(loop: ir.NamedLet) -> bool:
     return False
 
 
+def jump_target(loop: Any) -> Any:
+    """A named let that becomes a loop, or the function that begins anew, which a named let can be, too."""
+    return loop.function if type(loop) is ir.NamedLet and loop.function.self_tail else loop
+
+
 def mark_bound(variables: list[ir.Var]) -> None:
     """Counts the binding of parameters and patterns as a definition: `define` may change them once more."""
     for var in variables:
@@ -125,7 +130,7 @@ class Builder:
         """The exit of the current block that gives a node's value; a jump where the node is one."""
         kind = type(node)
         if kind is ir.Call and node.recur is not None:
-            return anf.Jump(node.recur, self.atoms(node.args), node.span)
+            return anf.Jump(jump_target(node.recur), self.atoms(node.args), node.span)
         if kind is ir.Seq and node.items:
             for item in node.items[:-1]:
                 self.effect(item)

@@ -99,9 +99,7 @@ def parameters(inner: Context, function: Function, loc: Loc) -> ast.arguments:
 
 def function_body(inner: Context, function: Function) -> None:
     if function.self_tail:
-        named = function.var.loop if function.var is not None else None
-        loop = named if named is not None and named.is_loop else function
-        loop_body(inner, loop, function.code, RETURN, function.body.span)
+        loop_body(inner, function, function.code, RETURN, function.body.span)
     else:
         inner.block(function.code, RETURN)
     last = inner.out[-1] if inner.out else None

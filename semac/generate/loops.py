@@ -12,7 +12,7 @@ from semac.generate.destination import DROP, Dest
 from semac.generate.effects import EFFECT, rank
 from semac.generate.nest import expr_weight
 from semac.generate.pyast import Loc, assign, const, drop_trailing_continue, loc_of, negate, store_tuple, tuple_of
-from semac.ir.nodes import NamedLet, Var
+from semac.ir.nodes import Var
 
 ONCE = 2  # `uses` of a variable that is bound elsewhere than in a block, and read once
 
@@ -121,7 +121,6 @@ def go_on_around(c: Context, jumps_past: bool, dest: Dest, loc: Loc) -> None:
 def jump(c: Context, exit_: Jump) -> None:
     """New values for the loop's variables, then `continue` (or `break` out of an inner loop)."""
     loop = exit_.target
-    function = loop.function if type(loop) is NamedLet else loop
     loc = c.loc(exit_)
     pairs = [
         (var, arg)
@@ -129,7 +128,7 @@ def jump(c: Context, exit_: Jump) -> None:
         if not (type(arg) in (Ref, Read) and arg.var is var)  # type: ignore[union-attr]
     ]
     assign_parallel(c, pairs, loc)
-    inside = next(i for i, outer in enumerate(reversed(c.loops)) if outer is loop or outer is function)
+    inside = next(i for i, outer in enumerate(reversed(c.loops)) if outer is loop)
     c.append(ast.Continue(**loc) if inside == 0 else ast.Break(**loc))
 
 

@@ -224,10 +224,7 @@ class Scope:
             raise self.place.fault("V1", f"function {function.name} is made in two places")
         self.functions.add(function)
         outer, self.place.function = self.place.function, function
-        tail: set[Any] = {RETURN}
-        if function.self_tail:
-            named = function.var.loop if function.var is not None else None
-            tail |= {function, named} if named is not None and named.is_loop else {function}
+        tail: set[Any] = {RETURN, *([function] if function.self_tail else [])}
         params = [*function.params, *([function.rest] if function.rest is not None else [])]
         self.binding(params, function.code, frozenset(tail))
         self.place.function = outer

@@ -127,7 +127,7 @@ class Origins:
                 break
             source, key = origins[0]
             before = self.before(key)[0] if type(key) is not Through else None
-            if before is None or None in before:
+            if before is None or None in before or self.canonical(source) in around:  # `(set! v v)` comes from itself
                 break
             path = (*before, *path)
             around[self.canonical(source)] = path

@@ -45,9 +45,8 @@ def rewrite_loop(block: Block, instr: Let, op: Loop, make: Maker) -> None:
 
 def rewrite_function(function: Function, make: Maker) -> None:
     """The same for a function whose body its own tail calls begin anew."""
-    target = function if jumps_to(function.code, function) else getattr(function.var, "loop", None)
     params = function.params
-    made = make(function.code, target, params, [Ref(param, param.type) for param in params])
+    made = make(function.code, function, params, [Ref(param, param.type) for param in params])
     if made is not None:
         before, loop = made
         loop.span, loop.type = function.body.span, function.type or ANY
