@@ -9,6 +9,7 @@ import sys
 VARIABLE = "SEMA_OPT"
 SWITCHES = ("SEMA_SKIP", "SEMA_ASSERT_TYPES")  # variables of the environment that change the code, too
 HASH_KEY = 0x53454D41
+SOURCES = (".py", ".sema", ".h")
 # The folders of semac whose files decide what a source compiles to.
 COMPILING = tuple(
     tuple(folder.split("/")) if folder else ()
@@ -19,9 +20,15 @@ COMPILING = tuple(
     )
 )  # fmt: skip
 
+# The same of what is native, and the folders of the runtime whose values native code takes apart and whose functions it
+# does itself.
+COMPILING_NATIVELY = ("native", "native/regions", "native/c")
+DONE_NATIVELY = ("values", "lib/collections", "lib/language", "lib/numbers", "lib/text")
+
 DEBUGGERS = frozenset(("semac.diagnostics.debugger", "pydevd"))
 
 _compiler: bytes | None = None
+_native: bytes | None = None
 DEBUGGER, COVERAGE, PROFILER = range(3)  # numbers of tools in `sys.monitoring`
 
 
@@ -48,11 +55,27 @@ def compiler_hash() -> bytes:
     return _compiler
 
 
+def native_hash() -> bytes:
+    """A stamp of everything that decides what a source compiles to natively, and of what its native code relies on."""
+    global _native
+    if _native is None:
+        import sema_runtime
+        import semac
+
+        folder, runtime = (os.path.dirname(os.path.abspath(str(each.__file__))) for each in (semac, sema_runtime))
+        stamps = [stamp for part in COMPILING_NATIVELY for stamp in _files(os.path.join(folder, *part.split("/")))]
+        stamps += [stamp for part in DONE_NATIVELY for stamp in _files(os.path.join(runtime, *part.split("/")))]
+        _native = digest(compiler_hash() + "\n".join(sorted(stamps)).encode())
+    return _native
+
+
 def _files(folder: str) -> list[str]:
     """The stamps of a folder's files, 3 µs each."""
     try:
         with os.scandir(folder) as entries:
-            return [_stamp(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".py", ".sema"))]
+            return [
+                _stamp(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".py", ".sema", ".h"))
+            ]
     except OSError:  # semac inside a zip file: its path decides
         return [folder]
 

@@ -29,7 +29,7 @@ TYPES = {
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 SMALL = 10**9
-FIRST, SECOND, KEYWORD, TEXT_ENTRY = "first", "second", "keyword", "text_entry"  # `Guarded.foreign`
+FIRST, SECOND, ITEM, KEYWORD, TEXT_ENTRY = "first", "second", "item", "keyword", "text_entry"  # `Guarded.foreign`
 NUMBER = "number"  # an int or a float, all the operands of the same type
 ATOMIC = "sema_runtime.values.maps:ATOMIC"
 PLAIN_TYPES = "sema_runtime.values.atoms:PLAIN"
@@ -330,11 +330,6 @@ def _is_true(hint: str) -> Question:
     return lambda operands, positions: operands.use(positions[0], hint)
 
 
-def _is_indexed(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
-    """`type(xs) is tuple or type(xs) is list`: whether Python finds an item by its index."""
-    return boolop(ast.Or(), [is_type(operands, kind, positions) for kind in ("tuple", "list")], operands.loc)
-
-
 # Lists and dicts of Python
 
 
@@ -343,9 +338,9 @@ def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) ->
     asks for Python's list or dict, with an item or entry that is surely there, before it calls the runtime's function,
     which does the same with them. args: the operands, which can be written again."""
     subject = args[0]
-    if not isinstance(subject, ast.Name) or not (op.foreign != TEXT_ENTRY or isinstance(args[1], ast.Name)):
+    if not isinstance(subject, ast.Name) or (len(args) > 1 and not isinstance(args[1], ast.Name | ast.Constant)):
         return otherwise
-    kind = "list" if op.foreign in (FIRST, SECOND) else "dict"
+    kind = "list" if op.foreign in (FIRST, SECOND, ITEM) else "dict"
     asked: list[ast.expr] = [compare(call(builtin("type", loc), [subject], loc), ast.Is(), builtin(kind, loc), loc)]
     if op.foreign == FIRST:
         asked.append(subject)
@@ -353,6 +348,11 @@ def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) ->
     elif op.foreign == SECOND:
         asked.append(compare(call(builtin("len", loc), [subject], loc), ast.Gt(), const(1, loc), loc))
         value = subscript(subject, const(1, loc), loc)
+    elif op.foreign == ITEM:
+        length = call(builtin("len", loc), [subject], loc)
+        order = [const(0, loc), args[1], length] if isinstance(args[1], ast.Name) else [args[1], length]
+        asked.append(ast.Compare(order[0], [*(ast.LtE() for _ in order[2:]), ast.Lt()], order[1:], **loc))
+        value = subscript(subject, args[1], loc)
     elif op.foreign == KEYWORD:
         key = const(_keyword_name(op), loc)
         asked.append(compare(key, ast.In(), subject, loc))
@@ -372,7 +372,6 @@ def _keyword_name(op: Guarded) -> str:
 
 
 QUESTIONS: dict[str, Question] = {
-    "indexed": _is_indexed,
     "atomic": _is_atomic,
     "plain": _are_plain,
     "small_code": _compared(ast.Lt, 0xD800),

@@ -1,9 +1,10 @@
 """Compiled modules on disk: `__pycache__/NAME.semac-VERSION.cpython-311.pyc`.
 
 A file is valid for one source text, one place of the source (tracebacks name it), the sources of the modules whose
-macros were used, and one compiler (a hash of semac's own sources). Where size and times of the source are what they
-were, its text is; else its hash decides. The file is written under another name and renamed into place, so readers
-never see half of it; a folder that can't be written costs nothing but the compilation.
+macros were used, and one compiler (a hash of semac's own sources; of native code that of the runtime, too). Where size
+and times of the source are what they were, its text is; else its hash decides. The file is written under another name
+and renamed into place, so readers never see half of it; a folder that can't be written costs nothing but the
+compilation.
 
 In a sandbox nothing is read or written: stored code may use Python, and a program might write such a file itself. So it
 is where a run must execute the sources that were approved, and nothing else.
@@ -20,7 +21,7 @@ from _thread import get_ident
 from stat import S_ISREG
 from types import CodeType
 
-from semac.fingerprint import compiler_hash, digest, switches
+from semac.fingerprint import compiler_hash, digest, native_hash, switches
 
 MAGIC = b"SEMA\x04" + bootstrap.MAGIC_NUMBER
 VERSION = "1"  # of the file format
@@ -63,13 +64,16 @@ def load_native(kept: str | None, source_path: str, filename: str, source: bytes
     """The code that is linked with native functions, where it is as good as what `load` would give."""
     if kept is None or not os.access(path := native_path(kept), os.F_OK):
         return None
-    return load(path, source_path, filename, source)
+    return load(path, source_path, filename, source, native_hash())
 
 
-def load(kept: str | None, source_path: str, filename: str, source: bytes | None = None) -> CodeType | None:
+def load(
+    kept: str | None, source_path: str, filename: str, source: bytes | None = None, maker: bytes | None = None
+) -> CodeType | None:
     """The code in the file kept, or None when there is none that is valid for the source file.
 
     filename: what the code calls its file. source: the bytes of the source file, where they have been read already.
+    maker: the stamp of what has made the file, if not of the compiler.
     """
     if kept is None or not trusted or sandboxed():
         return None
@@ -86,7 +90,7 @@ def load(kept: str | None, source_path: str, filename: str, source: bytes | None
         compiler, known_stamp, source_hash, macros, code = marshal.loads(memoryview(data)[start:])
     except (ValueError, EOFError, TypeError):
         return None
-    if compiler != compiler_hash() or not isinstance(code, CodeType) or code.co_filename != filename:
+    if compiler != (maker or compiler_hash()) or not isinstance(code, CodeType) or code.co_filename != filename:
         return None
     if source is not None:
         if source_hash != digest(source):
@@ -105,17 +109,18 @@ def store(
     macro_files: dict[str, bytes],
     stamp: tuple[int, ...] | None = None,
     is_asked_for: bool = False,
+    maker: bytes | None = None,
 ) -> bool:
     """Keeps the code for the next start in the file kept; false when that is impossible or unwanted.
 
     macro_files: the files of the modules whose macros were used, and the hash that each had *before* compilation.
     stamp: that of the source file before it was read, to tell next time without its text that it is the same.
-    is_asked_for: also where Python is told not to write compiled code.
+    is_asked_for: also where Python is told not to write compiled code. maker: as for `load`.
     """
     if kept is None or (sys.dont_write_bytecode and not is_asked_for) or not trusted or sandboxed():
         return False
     macros = tuple(sorted(macro_files.items()))
-    payload = marshal.dumps((compiler_hash(), stamp, digest(source), macros, code))
+    payload = marshal.dumps((maker or compiler_hash(), stamp, digest(source), macros, code))
     scratch = f"{kept}.{os.getpid()}.{get_ident()}"
     try:
         os.makedirs(os.path.dirname(kept), exist_ok=True)

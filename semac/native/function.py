@@ -72,6 +72,7 @@ class FunctionCode:
         self.is_inner = is_inner
         self.seen: dict[str, set[str]] = {}
         self.kinds: dict[str, str] = {}
+        self.c_names: dict[str, str] = {}  # the same in all rounds: what is known of variables is kept by them
         self.result = ""
         self.results: set[str] = set()
         self.why = ""  # it has no native form
@@ -244,7 +245,8 @@ class FunctionCode:
             where = (
                 "cell" if name in scope.cells else "param" if name in scope.params or name == scope.rest else "local"
             )
-            return self.add_variable(name, f"v{len(self.variables)}_{ascii_name(name)}", where)
+            c = self.c_names.setdefault(name, f"v{len(self.c_names)}_{ascii_name(name)}")
+            return self.add_variable(name, c, where)
         if name in scope.free:
             return self.add_variable(name, f"free{scope.free.index(name)}", "free")
         return None

@@ -20,7 +20,7 @@ from typing import Any
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.naming import PRIVATE
-from semac.fingerprint import compiler_hash, digest
+from semac.fingerprint import digest, native_hash
 from semac.imports import cache
 from semac.ir.unit import Unit
 from semac.native.build import build
@@ -147,14 +147,16 @@ def own_program(text: str, real: str, module: CompiledUnit) -> CompiledUnit | No
 
 
 def linked_as(mode: str, unit: CompiledUnit, kept: str, source: bytes) -> Linked:
-    name = f"sema_native_{digest(mode.encode() + source + compiler_hash()).hex()}"
+    name = f"sema_native_{digest(mode.encode() + source + native_hash()).hex()}"
     return Linked(unit, name, f"{extension_stem(kept)}{name}{suffix()}")
 
 
 def keep(unit: CompiledUnit, kept: str | None, source: bytes, stamp: tuple[int, ...] | None) -> None:
     """Stores the linked code. Raises SemaError where that is impossible."""
     macro_files = {file: cache.file_hash(file) for file in unit.macro_files}
-    if kept is None or not cache.store(cache.native_path(kept), source, unit.code, macro_files, stamp, True):
+    if kept is None or not cache.store(
+        cache.native_path(kept), source, unit.code, macro_files, stamp, True, native_hash()
+    ):
         raise SemaError(f"cannot write to {os.path.dirname(kept or '')}")
 
 
@@ -176,9 +178,17 @@ def forget(kept: dict[str, str | None]) -> None:
 
 
 def is_native(path: str) -> bool | None:
-    """Whether imports of a file take its extension; None when it has none, False when that is stale."""
-    kept = cache.cache_path(path)
-    if kept is None or not os.path.exists(cache.native_path(kept)):
+    """Whether imports of a file take its extension; None when it has none, False when that is stale.
+
+    Stale is also what was made for another version of Python, and the file as a program alone.
+    """
+    real = os.path.realpath(path)
+    kept, program = cache.cache_path(path), cache.program_path(real)
+    if kept is None:
         return None
-    fresh = cache.load(cache.native_path(kept), path, os.path.realpath(path)) is not None
-    return fresh and bool(glob.glob(f"{glob.escape(extension_stem(kept))}sema_native_*"))
+    if not os.path.exists(cache.native_path(kept)):
+        stem = glob.escape(f"{os.path.splitext(kept)[0].partition('.semac-')[0]}.semac-")
+        return False if glob.glob(f"{stem}*.native.pyc") else None
+    ways = [each for each in (kept, program) if each is not None and os.path.exists(cache.native_path(each))]
+    is_fresh = all(cache.load_native(each, path, real) is not None for each in ways)
+    return is_fresh and bool(glob.glob(f"{glob.escape(extension_stem(kept))}sema_native_*"))

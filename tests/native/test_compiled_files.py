@@ -101,6 +101,23 @@ def test_a_stale_extension_is_ignored(tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_native_code_of_another_compiler_is_stale(tmp_path: Path) -> None:
+    """What an edited or upgraded compiler finds: a stamp that isn't its own, or the files of another Python."""
+    (tmp_path / "program.sema").write_text("(define (f n) (if (= n 0) 1 (f (- n 1))))\n(println (f 10))\n")
+    assert run([SEMA, "compile", "--native", "program.sema"], tmp_path, CFLAGS="-O0").returncode == 0
+    assert "program.sema: runs natively" in run([SEMA, "doctor"], tmp_path).stdout
+    edited = (
+        "import sys; from semac import fingerprint; fingerprint.COMPILING_NATIVELY += ('cli',)\n"
+        "from semac.cli.entry import main; sys.argv = ['sema', *sys.argv[1:]]; sys.exit(main())"
+    )
+    assert "program.sema: stale" in run([sys.executable, "-c", edited, "doctor"], tmp_path).stdout
+    assert run([sys.executable, "-c", edited, "program.sema"], tmp_path).stdout == "1\n"
+    for kept in (tmp_path / "__pycache__").glob("*.semac-*"):
+        kept.rename(kept.with_name(kept.name.replace("cpython-", "cpython-9")))
+    assert "program.sema: stale" in run([SEMA, "doctor"], tmp_path).stdout
+
+
+@needs_compiler
 def test_a_lost_extension_is_told_by_doctor_alone(tmp_path: Path) -> None:
     (tmp_path / "program.sema").write_text("(define (f n) (if (= n 0) 1 (f (- n 1))))\n(println (f 10))\n")
     assert run([SEMA, "compile", "--native", "program.sema"], tmp_path, CFLAGS="-O0").returncode == 0

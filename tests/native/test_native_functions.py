@@ -54,6 +54,13 @@ DEFINITIONS = """
 (define (kept n) (try (throw {:n n}) (catch e {:err e})))
 (define (late n)
   (let* ((a (* 0.25 1.5)) (c (nth (list n) n)) (d (* 0.5 1.5)) (e (sqrt d))) (list a c d e)))
+(define-record-type branch (make-branch key left right) branch?
+  (key branch-key) (left branch-left) (right branch-right))
+(define (range-sum t low high)
+  (if (nil? t) 0
+    (+ (if (> (branch-key t) low) (range-sum (branch-left t) low high) 0)
+       (if (<= low (branch-key t) high) (branch-key t) 0)
+       (if (< (branch-key t) high) (range-sum (branch-right t) low high) 0))))
 (define (inner-fails n) (+ 1 (norm (if (> n 2) n (make-point n n)))))
 """
 ANSWERS = (
@@ -66,6 +73,7 @@ ANSWERS = (
     "(list (sums '(1 2 1 3.5 2)) (mixed 20) (text 12) (add! 5) (add! 0.5) total)",
     "(let ((ch (channel/new 2))) (let ((t (async (sent ch 50)))) (list (received ch 50) (await t))))",
     "(map (fn (p) (point-x p)) (sorted (list (make-point 1 1) (make-point 5 0) (make-point 2 2))))",
+    "(range-sum (make-branch 3 (make-branch 1.5 nil nil) (make-branch 7 (make-branch 5 nil nil) nil)) 1 6)",
     "(async/with-timeout 20 (fn () (received (channel/new 1) 3)))",
 )
 FAILURES = (
