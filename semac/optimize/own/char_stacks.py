@@ -70,7 +70,10 @@ class Look:
             elif use.how == READ:
                 if type(op) is not anf.CallBuiltin or op.name not in SIZES:
                     self.others.add(group)
-            elif use.how != MOVE and not self.becomes_text(op, var):
+            elif use.how == MOVE:
+                if self.groups.known(use.target) is not group:  # it becomes a list there
+                    self.others.add(group)
+            elif not self.becomes_text(op, var):
                 self.others.add(group)
 
     def becomes_text(self, op: Any, var: Var | None) -> bool:
