@@ -29,6 +29,7 @@ from semac.anf.nodes import (
     Let,
     Lit,
     Logic,
+    Loop,
     MakeMap,
     MakeVector,
     Match,
@@ -45,6 +46,7 @@ from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructio
 from semac.fingerprint import is_profiled, is_traced
 from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
 from semac.ir.nodes import Function, Var
+from semac.ir.questions import jumps_out
 from semac.ir.unit import Unit
 from semac.optimize.versions.copies import Copier
 from semac.syntax.spans import SiteSpan
@@ -300,6 +302,10 @@ def can_be_part(function: Function) -> bool:
 
 
 def is_movable(op: Op) -> bool:
+    """Whether an operation can stand in the middle of a caller. A loop that goes on from a loop inside of it can't: the
+    inner one then either gives the value or goes on, and only the end of a function tells these apart."""
+    if type(op) is Loop and jumps_out(op.source):
+        return False
     return type(op) in MOVABLE and not (type(op) is CallRuntime and op.path == BREAKPOINT)
 
 

@@ -58,6 +58,9 @@ NESTED = (If, Match, Loop, For, Try, With)  # operations whose value is that of 
 RAISERS = frozenset(("error", "throw", "raise"))
 
 
+SEEN = 1  # a position at which nothing is taken apart: what is read of a variable that changes
+
+
 class End(NamedTuple):
     """A block whose result is that of its function. part: the function's code."""
 
@@ -145,8 +148,10 @@ class Parts:
     def scan_instr(self, instr: Let, block: Block, part: Code, escaped: set[Function]) -> None:
         op = instr.op
         values = operands(op)
-        if type(op) is Read and op.var.is_global and op.var.function is not None:
-            escaped.add(op.var.function)
+        if type(op) is Read:
+            self.uses.setdefault(op.var, []).append((op, SEEN))
+            if op.var.is_global and op.var.function is not None:
+                escaped.add(op.var.function)
         if type(op) is Call and type(op.head) is Ref:
             function = function_of(op.head.var) if is_fixed(op.head.var) else None
             if function is not None and is_plain(function) and len(function.params) == len(op.args):
