@@ -162,7 +162,7 @@ def lists_of_callers(versions: list[Version]) -> dict[Param, bool]:
 def second_entry(version: Version, lists: dict[Param, bool], general: Block) -> Block:
     """The code of a public function behind a test that failed: it makes lists of Python's, and tests again."""
     public, span = version.public, version.definition.closure.span
-    own = {index: gives for (function, index), gives in lists.items() if function is version.private}
+    own = dict(sorted((index, gives) for (function, index), gives in lists.items() if function is version.private))
     if not own:
         return general
     instrs: list[Let] = []
