@@ -218,7 +218,8 @@ class Threader:
                 return index
             if type(op) is not Logic and (blocks(op) or type(op) is Closure):
                 return None
-            if not is_movable(op) or (type(op) is Logic and size_of([instr]) > MOST_BETWEEN):
+            inside = list(instructions(Block([instr], Result(literal(None)))))
+            if len(inside) > MOST_BETWEEN or not all(can_be_copied(inner.op) for inner in inside):
                 return None
         return None
 
@@ -436,10 +437,6 @@ def is_atom(value: Expr) -> bool:
 def is_known_end(block: Block) -> bool:
     value = block.exit.value  # type: ignore[union-attr]
     return type(value) is Lit or parts_of(value) is not None
-
-
-def size_of(instrs: list[Let]) -> int:
-    return sum(1 for _ in instructions(Block(instrs, Result(literal(None)))))
 
 
 def can_be_copied(op: Op) -> bool:

@@ -89,6 +89,8 @@ class Shapes:
                 self.vector(instr, layout, fields, {})
         elif kind is CallRuntime and op.path in (*LOOKS, UPDATED, LEVEL):
             layout = self.of(op.args[0])
+            if layout is None and op.path == LEVEL and instr.var is not None:  # of nil that is written out
+                layout = self.of(Ref(instr.var))
             if layout is not None and op.path in LOOKS:
                 replace(instr, field(LOOKS[op.path], op.args[0], layout, op.args[1], op))
             elif layout is not None and op.path == LEVEL:
