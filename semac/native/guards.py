@@ -10,6 +10,9 @@ from semac.native.expressions import named, operands
 from semac.native.function import FunctionCode
 from semac.native.values import Value
 
+# The sets of types that a test asks for: of numbers, and of all that Python compares as the language does.
+KINDS = frozenset((ARITHMETIC + "INT_OR_FLOAT", "sema_runtime.values.atoms.PLAIN"))
+
 
 def guarded(f: FunctionCode, node: ast.IfExp) -> Value | None:
     """`a + b if type(a) is type(b) in INT_OR_FLOAT else add(a, b)` and the like; None for other choices."""
@@ -131,4 +134,4 @@ def is_number_type(f: FunctionCode, op: ast.cmpop, node: ast.expr) -> bool:
         return False
     if isinstance(op, ast.Is):
         return node.id in ("int", "float") and f.module.is_builtin(f, node.id)
-    return isinstance(op, ast.In) and f.module.runtime_path(f, node.id) == ARITHMETIC + "INT_OR_FLOAT"
+    return isinstance(op, ast.In) and f.module.runtime_path(f, node.id) in KINDS
