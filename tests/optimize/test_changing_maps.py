@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 import pytest
+from outcomes import python, run
 
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
@@ -61,13 +59,6 @@ UPDATES = [
 ]
 
 
-def run(source: str, **options: Any) -> str:
-    unit = compile_source(source, "test.sema", result=True, **options)
-    scope: dict[str, Any] = {"__name__": "test"}
-    exec(unit.code, scope)
-    return to_text(scope[RESULT])
-
-
 @pytest.mark.parametrize("source", [*IN_PLACE, *SHARED, *KEYS, *UPDATES])
 def test_answers_are_those_of_plain_code(source: str) -> None:
     ways: list[dict[str, Any]] = [
@@ -79,7 +70,7 @@ def test_answers_are_those_of_plain_code(source: str) -> None:
 
 @pytest.mark.parametrize("source", IN_PLACE)
 def test_nothing_is_copied(source: str) -> None:
-    text = ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
+    text = python(source)
     assert "assoc(" not in text and "dissoc(" not in text
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 import pytest
+from outcomes import run
 
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
@@ -29,13 +27,6 @@ BEFORE = [  # what makes the items happens before the loop
     "(list (try (f (list 1 2 0)) (catch e :failed)) log)",
     "(define (f n) (map (fn (g) (g)) (foldl (fn (acc g) (cons g acc)) '() (map (fn (x) (fn () x)) (range n))))) (f 4)",
 ]
-
-
-def run(source: str, **options: Any) -> str:
-    unit = compile_source(source, "test.sema", result=True, **options)
-    scope: dict[str, Any] = {"__name__": "test"}
-    exec(unit.code, scope)
-    return to_text(scope[RESULT])
 
 
 @pytest.mark.parametrize("source", [*LED, *BEFORE])

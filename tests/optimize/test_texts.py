@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 import pytest
+from outcomes import python, run
 
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
-from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
 AS_TEXTS = [
@@ -52,13 +49,6 @@ SHOWN = [
 ]
 
 
-def run(source: str, **options: Any) -> str:
-    unit = compile_source(source, "test.sema", result=True, **options)
-    scope: dict[str, Any] = {"__name__": "test"}
-    exec(unit.code, scope)
-    return to_text(scope[RESULT])
-
-
 @pytest.mark.parametrize("source", [*AS_TEXTS, *SHOWN])
 def test_answers_are_those_of_plain_code(source: str) -> None:
     ways: list[dict[str, Any]] = [
@@ -70,7 +60,7 @@ def test_answers_are_those_of_plain_code(source: str) -> None:
 
 @pytest.mark.parametrize("source", AS_TEXTS)
 def test_no_characters_are_made(source: str) -> None:
-    text = ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
+    text = python(source)
     assert "CHARS" not in text and "string_to_list" not in text
 
 

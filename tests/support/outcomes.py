@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 from sema_runtime.conditions.describe import describe
 from sema_runtime.tasks import scheduler
 from sema_runtime.tasks.waiting import CALLING, PULLING
@@ -31,6 +34,19 @@ def outcome_of_tasks(source: str, mode: str = "program", is_optimized: bool = Tr
     finally:
         forget_tasks()
     return to_text(scope.get(RESULT))
+
+
+def run(source: str, **options: Any) -> str:
+    """The printed value of a program that is compiled with options of `compile_source`. Raises what it raises."""
+    unit = compile_source(source, "test.sema", result=True, **options)
+    scope: dict[str, Any] = {"__name__": "test"}
+    exec(unit.code, scope)
+    return to_text(scope[RESULT])
+
+
+def python(source: str) -> str:
+    """The Python that a program becomes."""
+    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
 
 
 def forget_tasks() -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from typing import Any
-
 import pytest
+from outcomes import python, run
 
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
-from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
 WALK = (
@@ -64,17 +59,6 @@ READ = [
     "(define (f x) (list (string? x) (number? x) (symbol? x) (list? x) (vector? x) (char? x) (integer? x) (bool? x)))"
     " (map f (list 1 1.5 2.0 \"a\" 'a '() [1] #\\a #t nil 1/2 {} :k))",
 ]
-
-
-def run(source: str, **options: Any) -> str:
-    unit = compile_source(source, "test.sema", result=True, **options)
-    scope: dict[str, Any] = {"__name__": "test"}
-    exec(unit.code, scope)
-    return to_text(scope[RESULT])
-
-
-def python(source: str) -> str:
-    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
 
 
 @pytest.mark.parametrize("source", [*INDEXED, *KEPT, *READ])

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from typing import Any
-
 import pytest
+from outcomes import python, run
 
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
-from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
 SEARCH = "(define (f x) (let ((xs {items})) {body})) (list {calls})"
@@ -57,22 +52,11 @@ SHARED = [
 ]
 
 
-def run(source: str, **options: Any) -> str:
-    unit = compile_source(source, "test.sema", result=True, **options)
-    scope: dict[str, Any] = {"__name__": "test"}
-    exec(unit.code, scope)
-    return to_text(scope[RESULT])
-
-
 @pytest.mark.parametrize("source", [*SEARCHED, *VALUED, *BARE, *SHARED])
 def test_answers_are_those_of_plain_code(source: str) -> None:
     plain = run(source, optimize=False)
     assert run(source, watch=Verifier()) == plain
     assert run(source, mode="program", watch=Verifier()) == plain
-
-
-def python(source: str) -> str:
-    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
 
 
 @pytest.mark.parametrize("source", SEARCHED)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from typing import Any
-
 import pytest
+from outcomes import python, run
 
-from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
-from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
 TUPLES = [
@@ -75,13 +70,6 @@ SEEN = [  # somebody would notice, or variables hold the parts
 ]
 
 
-def run(source: str, **options: Any) -> str:
-    unit = compile_source(source, "test.sema", result=True, **options)
-    scope: dict[str, Any] = {"__name__": "test"}
-    exec(unit.code, scope)
-    return to_text(scope[RESULT])
-
-
 @pytest.mark.parametrize("source", [*TUPLES, *SEEN])
 def test_answers_are_those_of_plain_code(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain = run(source, optimize=False)
@@ -89,10 +77,6 @@ def test_answers_are_those_of_plain_code(source: str, capsys: pytest.CaptureFixt
     for mode in ("program", "module"):
         assert run(source, mode=mode, watch=Verifier()) == plain
         assert capsys.readouterr().out == printed
-
-
-def python(source: str) -> str:
-    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
 
 
 @pytest.mark.parametrize("source", TUPLES)

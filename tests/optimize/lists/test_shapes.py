@@ -6,10 +6,10 @@ import ast
 from typing import Any
 
 import pytest
+from outcomes import python, run
 
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
-from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
@@ -99,13 +99,6 @@ SHOWN = [  # tuples become lists and maps again where they are printed
 ]
 
 
-def run(source: str, **options: Any) -> str:
-    unit = compile_source(source, "test.sema", result=True, **options)
-    scope: dict[str, Any] = {"__name__": "test"}
-    exec(unit.code, scope)
-    return to_text(scope[RESULT])
-
-
 @pytest.mark.parametrize("source", [*TUPLES, *SEEN, *KEYS, *SHOWN])
 def test_answers_are_those_of_plain_code(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain = run(source, optimize=False)
@@ -113,10 +106,6 @@ def test_answers_are_those_of_plain_code(source: str, capsys: pytest.CaptureFixt
     for mode in ("program", "module"):
         assert run(source, mode=mode, watch=Verifier()) == plain
         assert capsys.readouterr().out == printed
-
-
-def python(source: str) -> str:
-    return ast.unparse(compile_source(source, "test.sema", "program", result=True).tree)
 
 
 @pytest.mark.parametrize("source", TUPLES)
