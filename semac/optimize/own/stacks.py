@@ -15,6 +15,7 @@ from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Op, Python, Ref
 from semac.anf.walk import all_blocks, map_exit, map_operands, params_of
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit, left_out
+from semac.optimize.loops.cursors import RESTS
 from semac.optimize.membership import asked_in, give_truth, search_of
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis
@@ -31,7 +32,6 @@ READERS = {
 KNOWN = {"list?": True, "nil?": False, "not": False}
 TEXTS = atom(STR)
 TAKES = {"last": "take_last", "top": "take_top"}
-RESTS = {"cdr": 1, "rest": 1, "cddr": 2, "cdddr": 3}  # how many items each leaves out
 
 
 class Stacks(Representation):

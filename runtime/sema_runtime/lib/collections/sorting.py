@@ -75,12 +75,13 @@ def _is_simple(values: Sequence[Any]) -> bool:
     """Whether Python orders the values as Sema does."""
     kinds = set(map(type, values))
     if kinds == {tuple} and len(set(map(len, values))) == 1:
-        return all(map(_is_simple_column, zip(*values)))  # noqa: B905  (equally long)
-    return kinds in SIMPLE or (kinds == FLOATS and _has_no_nan(values))
+        columns = zip(*values)  # noqa: B905  (equally long)
+        return all(_are_ordered(set(map(type, column)), column) for column in columns)
+    return _are_ordered(kinds, values)
 
 
-def _is_simple_column(values: Sequence[Any]) -> bool:
-    kinds = set(map(type, values))
+def _are_ordered(kinds: set[type], values: Sequence[Any]) -> bool:
+    """Whether values of these types are ordered by Python as by Sema."""
     return kinds in SIMPLE or (kinds == FLOATS and _has_no_nan(values))
 
 
