@@ -36,6 +36,7 @@ from semac.process import deepen
 
 CALLS = 4  # of each function
 WORD = re.compile(r"[^\s()\[\]{}'\"`,;]+")
+DEFINITION = re.compile(r"\(define-record-type(?:[^()]|\([^()]*\))*|\(def[^\s()]*\s+\(*[^\s()]+")
 PYTHON_NAME = re.compile(r"[\w.<>]+(?=\(\))")  # of a function, in the errors of Python
 KEYS = ("k", "j", "n", "name", "value")
 
@@ -196,7 +197,7 @@ def loaded(source: str, configuration: Configuration) -> dict[str, Any] | None:
             if observed(step, seconds, traces=False).ending != "value":
                 return None
     names = scope.get("__sema_names__", {})
-    words = set(WORD.findall(source))
+    words = {word for definition in DEFINITION.findall(source) for word in WORD.findall(definition)}
     own = {name: value for name, value in scope.items() if not name.startswith(PRIVATE)}
     found = {names.get(name, name.replace("_", "-")): value for name, value in own.items()}
     return {
