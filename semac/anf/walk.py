@@ -36,28 +36,23 @@ NO_BLOCKS: list[Block] = []  # most operations have none
 HOLDERS = frozenset((Match, Comprehension))  # whose blocks aren't all fields of their own
 
 
-def with_subclasses(kind: type) -> list[type]:
+def with_subclasses(kind: type[Op]) -> list[type[Op]]:
     return [kind, *(each for inner in kind.__subclasses__() for each in with_subclasses(inner))]
 
 
-NESTING = HOLDERS | {kind for kind in with_subclasses(Op) if kind.blocks}  # type: ignore[attr-defined]  # have blocks
+NESTING = HOLDERS | {kind for kind in with_subclasses(Op) if kind.blocks}  # operations that have blocks
 WITH_CODE = NESTING | {Closure}
 
 
-class Readers(dict[type, Callable[[Any], list[Expr]]]):
+class Readers(dict[type[Op], Callable[[Any], list[Expr]]]):
     """By class of operation, a function that gives the operands: each is written out when it is first asked for, as
     walks ask for operands more often than for anything else."""
 
-    def __missing__(self, kind: type) -> Callable[[Any], list[Expr]]:
-        lists = {field for each in kind.__mro__ for field, type_ in annotations(each) if type_.startswith("list[")}
-        parts = [f"*op.{field}" if field in lists else f"op.{field}" for field in kind.exprs]  # type: ignore[attr-defined]
+    def __missing__(self, kind: type[Op]) -> Callable[[Any], list[Expr]]:
+        parts = [f"*op.{field}" if field in kind.lists else f"op.{field}" for field in kind.exprs]
         source = f"lambda op: [{', '.join(parts)}]"
         self[kind] = made = READERS.get(source) or READERS.setdefault(source, eval(source))
         return made
-
-
-def annotations(kind: type) -> Iterator[tuple[str, str]]:
-    yield from kind.__dict__.get("__annotations__", {}).items()
 
 
 READERS: dict[str, Callable[[Any], list[Expr]]] = {}
