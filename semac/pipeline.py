@@ -94,7 +94,8 @@ class CompiledUnit:
             code = next(constant for constant in code.co_consts if type(constant) is CodeType)
         if self.tables is None:
             self.tables = self.unit.places.table(), self.unit.sites.table()
-        return with_places(code, *self.tables, silent=self.unit.silent)
+        places, sites = self.tables
+        return with_places(code, places, sites, silent=self.unit.silent)
 
     def show_warnings(self) -> None:
         """Writes to stderr what the language accepts although it is a mistake."""
