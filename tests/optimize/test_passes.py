@@ -42,7 +42,7 @@ def test_answers_with_all_passes(expected: list[dict[str, Any]]) -> None:
     assert answers() == expected
 
 
-OPTIONAL = [*(one.name for one in PASSES if one.optional), "signs", "importing", "extended", "apart", "foreign"]
+OPTIONAL = [*(one.name for one in PASSES if one.optional), "signs", "importing", "extended", "apart", "foreign", "once"]
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
