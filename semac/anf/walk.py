@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
+from typing import Any
 
 from semac.anf.nodes import (
     Block,
@@ -13,6 +14,7 @@ from semac.anf.nodes import (
     Exit,
     Expr,
     For,
+    If,
     Jump,
     Let,
     Loop,
@@ -34,16 +36,32 @@ NO_BLOCKS: list[Block] = []  # most operations have none
 HOLDERS = frozenset((Match, Comprehension))  # whose blocks aren't all fields of their own
 
 
+def with_subclasses(kind: type[Op]) -> list[type[Op]]:
+    return [kind, *(each for inner in kind.__subclasses__() for each in with_subclasses(inner))]
+
+
+NESTING = HOLDERS | {kind for kind in with_subclasses(Op) if kind.blocks}  # operations that have blocks
+WITH_CODE = NESTING | {Closure}
+
+
+class Readers(dict[type[Op], Callable[[Any], list[Expr]]]):
+    """By class of operation, a function that gives the operands: each is written out when it is first asked for, as
+    walks ask for operands more often than for anything else."""
+
+    def __missing__(self, kind: type[Op]) -> Callable[[Any], list[Expr]]:
+        parts = [f"*op.{field}" if field in kind.lists else f"op.{field}" for field in kind.exprs]
+        source = f"lambda op: [{', '.join(parts)}]"
+        self[kind] = made = READERS.get(source) or READERS.setdefault(source, eval(source))
+        return made
+
+
+READERS: dict[str, Callable[[Any], list[Expr]]] = {}
+OPERANDS = Readers()
+
+
 def operands(op: Op) -> list[Expr]:
     """The operands of an operation in the order in which they are evaluated."""
-    found: list[Expr] = []
-    for field in op.exprs:
-        value = getattr(op, field)
-        if type(value) is list:
-            found += value
-        else:
-            found.append(value)
-    return found
+    return OPERANDS[type(op)](op)
 
 
 def map_operands(op: Op, change: Callable[[Expr], Expr]) -> None:
@@ -70,15 +88,18 @@ def map_exit(exit_: Exit, change: Callable[[Expr], Expr]) -> None:
 def blocks(op: Op) -> list[Block]:
     """The blocks of an operation in the order in which they run."""
     kind = type(op)
-    if kind not in HOLDERS:
-        fields = op.blocks
-        return [getattr(op, field) for field in fields] if fields else NO_BLOCKS
+    if kind not in NESTING:
+        return NO_BLOCKS
+    if kind is If:
+        return [op.then, op.otherwise]  # type: ignore[attr-defined]
     if kind is Match:
         inner: list[Block] = []
         for clause in op.clauses:  # type: ignore[attr-defined]
             inner += [clause.body] if clause.guard is None else [clause.guard, clause.body]
         return inner
-    return [*(stage.block for stage in op.stages), op.body]  # type: ignore[attr-defined]
+    if kind is Comprehension:
+        return [*(stage.block for stage in op.stages), op.body]  # type: ignore[attr-defined]
+    return [getattr(op, field) for field in op.blocks]
 
 
 def bound(op: Op) -> list[Var]:
@@ -132,10 +153,12 @@ def instructions(block: Block, into_functions: bool = True) -> Iterator[Let]:
         for instr in current.instrs:
             yield instr
             op = instr.op
-            if op.blocks or type(op) in HOLDERS:
-                stack += blocks(op)
-            if type(op) is Closure and into_functions:
-                stack.append(code_of(op.function))
+            kind = type(op)
+            if kind in WITH_CODE:
+                if kind is not Closure:
+                    stack += blocks(op)
+                elif into_functions:
+                    stack.append(op.function.code)  # type: ignore[attr-defined]
 
 
 def all_blocks(block: Block, into_functions: bool = True) -> Iterator[Block]:
@@ -146,10 +169,12 @@ def all_blocks(block: Block, into_functions: bool = True) -> Iterator[Block]:
         yield current
         for instr in current.instrs:
             op = instr.op
-            if op.blocks or type(op) in HOLDERS:
-                stack += blocks(op)
-            if type(op) is Closure and into_functions:
-                stack.append(code_of(op.function))
+            kind = type(op)
+            if kind in WITH_CODE:
+                if kind is not Closure:
+                    stack += blocks(op)
+                elif into_functions:
+                    stack.append(op.function.code)  # type: ignore[attr-defined]
 
 
 def code_of(function: Function) -> Block:

@@ -14,7 +14,7 @@ from semac.generate.names import LocalNames, ModuleNames
 from semac.generate.pyast import NOWHERE, Loc, assign, builtin, loc_of, name
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function, Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 
 HINTS = {
     "sort-by": "in_order", "group-by": "by_group", "key-by": "index", "find": "found", "any": "is_any",
@@ -42,6 +42,7 @@ class ModuleState:
         self.unit = unit
         self.names = names
         self.printers = printers
+        self.asks_once = "once" not in left_out(unit)  # for all operands of nested arithmetic (guards.py)
 
 
 class Printers:

@@ -226,6 +226,9 @@ def is_new_list(c: Context, made: ast.Call) -> bool:
 
 def guarded(c: Context, op: Guarded) -> ast.expr:
     """`a + b if type(a) is type(b) is int else add(a, b)`."""
+    numbers = guards.leaves(op) if c.module.asks_once else None
+    if numbers is not None:
+        return of_numbers(c, op, numbers)
     operands = Operands(c, op.args)
     loc = c.loc(op)
     if guards.python_tests(operands, op):
@@ -233,14 +236,39 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     asked = guards.test(operands, op, loc)
     again = operands.again()
     fast = operation(c, op.fast, again, loc)
-    path, _, builtin = op.slow.partition("builtin:")
-    slow = c.builtin_function(builtin, loc) if builtin else c.runtime(path, loc)
-    otherwise: ast.expr = call(slow, list(again), loc)
+    if asked is None:
+        return fast
+    otherwise = slow_call(c, op, list(again))
     if op.foreign:
         otherwise = guards.foreign(op, again, otherwise, loc)
     if op.type.form:  # a character as text
         otherwise = attribute(otherwise, "value", loc)
     return ast.IfExp(asked, fast, otherwise, **loc)
+
+
+def of_numbers(c: Context, op: Guarded, leaves: list[Expr]) -> ast.expr:
+    """`a * b + c if type(a) is type(b) is type(c) in INT_OR_FLOAT else add(mul(a, b), c)`."""
+    operands = Operands(c, leaves)
+    loc = c.loc(op)
+    asked = guards.test(operands, Guarded([(guards.asked_of(op), tuple(range(len(leaves))))], leaves, "", ""), loc)
+    written = {id(leaf): value for leaf, value in zip(leaves, operands.again(), strict=True)}
+
+    def value(operand: Expr, is_fast: bool) -> ast.expr:
+        if id(operand) in written:
+            return written[id(operand)]
+        if type(operand) is not Guarded:
+            return c.expr(operand)
+        args = [value(arg, is_fast) for arg in operand.args]
+        return operation(c, operand.fast, args, c.loc(operand)) if is_fast else slow_call(c, operand, args)
+
+    fast = value(op, True)
+    return fast if asked is None else ast.IfExp(asked, fast, value(op, False), **loc)
+
+
+def slow_call(c: Context, op: Guarded, args: list[ast.expr]) -> ast.expr:
+    loc = c.loc(op)
+    path, _, builtin = op.slow.partition("builtin:")
+    return call(c.builtin_function(builtin, loc) if builtin else c.runtime(path, loc), args, loc)
 
 
 # Data

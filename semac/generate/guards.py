@@ -14,10 +14,10 @@ from collections.abc import Callable
 from semac.anf.nodes import Expr, Fits, Guarded, Lit, Op, Read
 from semac.anf.records import RecordType
 from semac.generate.context import Context
-from semac.generate.effects import is_nil_else
+from semac.generate.effects import EFFECT, is_nil_else
 from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, subscript, walrus
 from semac.generate.records import has_class
-from semac.types.lattice import NATURAL
+from semac.types.lattice import INT, NATURAL
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
@@ -29,10 +29,13 @@ TYPES = {
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 SMALL = 10**9
-FIRST, SECOND, ITEM, KEYWORD, TEXT_ENTRY = "first", "second", "item", "keyword", "text_entry"  # `Guarded.foreign`
+FIRST, SECOND, KEYWORD, TEXT_ENTRY = "first", "second", "keyword", "text_entry"  # `Guarded.foreign`
+CLOSED = ("add", "sub", "mul")  # operations that make numbers of the type that both their operands have
+ALIKE = "alike"  # of the same type, where one is known to be an int or a float
 NUMBER = "number"  # an int or a float, all the operands of the same type
 ATOMIC = "sema_runtime.values.maps:ATOMIC"
 PLAIN_TYPES = "sema_runtime.values.atoms:PLAIN"
+INDEXED_TYPES = "sema_runtime.values.atoms:INDEXED"
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
 
@@ -78,11 +81,12 @@ class Operands:
 Question = Callable[[Operands, tuple[int, ...]], ast.expr | None]  # None: there is nothing to ask
 
 
-def test(operands: Operands, guard: Guarded, loc: Loc) -> ast.expr:
-    """The test of a guard."""
+def test(operands: Operands, guard: Guarded, loc: Loc) -> ast.expr | None:
+    """The test of a guard; None where there is nothing to ask."""
     operands.loc = loc
     asked = [one(operands, kind, positions) for kind, positions in guard.tests]
-    return boolop(ast.And(), [question for question in asked if question is not None], loc)
+    questions = [question for question in asked if question is not None]
+    return boolop(ast.And(), questions, loc) if questions else None
 
 
 def fits(c: Context, op: Fits) -> ast.expr:
@@ -137,6 +141,17 @@ def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.ex
         asked_for_nil = [_not_nil(operands, (position,)) for position in positions if position in or_nil]
         others = tuple(position for position in positions if position not in or_nil)
         return boolop(ast.And(), [*asked_for_nil, *([is_type(operands, kind, others)] if others else [])], loc)
+    asked = types_asked(operands, positions)
+    if kind == NUMBER:
+        wanted = operands.c.runtime(NUMBER_TYPES, loc)
+        return ast.Compare(asked[0], [*[ast.Is() for _ in asked[1:]], ast.In()], [*asked[1:], wanted], **loc)
+    path = TYPES[kind]
+    wanted = operands.c.runtime(path, loc) if path else builtin(kind, loc)
+    return ast.Compare(asked[0], [ast.Is() for _ in asked], [*asked[1:], wanted], **loc)
+
+
+def types_asked(operands: Operands, positions: tuple[int, ...]) -> list[ast.expr]:
+    """`type(a)`, `type(b)` ..., each variable asked once."""
     asked: list[ast.expr] = []
     names: set[str] = set()
     for position in positions:
@@ -145,13 +160,8 @@ def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.ex
             if held.id in names:
                 continue
             names.add(held.id)
-        asked.append(call(builtin("type", loc), [operands.use(position)], loc))
-    if kind == NUMBER:
-        wanted = operands.c.runtime(NUMBER_TYPES, loc)
-        return ast.Compare(asked[0], [*[ast.Is() for _ in asked[1:]], ast.In()], [*asked[1:], wanted], **loc)
-    path = TYPES[kind]
-    wanted = operands.c.runtime(path, loc) if path else builtin(kind, loc)
-    return ast.Compare(asked[0], [ast.Is() for _ in asked], [*asked[1:], wanted], **loc)
+        asked.append(call(builtin("type", operands.loc), [operands.use(position)], operands.loc))
+    return asked
 
 
 def _length_of(part: str) -> Callable[[ast.expr, Loc], ast.expr]:
@@ -168,6 +178,8 @@ def _index(part: str, is_natural: bool) -> Question:
         loc = operands.loc
         known = operands.args[index]
         if type(known) is Lit and known.value >= 0:
+            if not known.value and not part and operands.held[sequence] is not None:
+                return operands.use(sequence)
             return compare(length_of(operands.use(sequence), loc), ast.Gt(), operands.use(index), loc)
         low: list[ast.expr] = [] if is_natural else [const(0, loc)]
         if operands.held[sequence] is not None:
@@ -295,11 +307,10 @@ def _small(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     return ast.Compare(bounds[0], [ast.Lt(), ast.Lt()], [operands.use(position), bounds[1]], **loc)
 
 
-def _alike(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+def _alike(operands: Operands, positions: tuple[int, ...]) -> ast.expr | None:
     """`type(a) is type(b)`: whether ints or floats are the same of the two."""
-    loc = operands.loc
-    kinds: list[ast.expr] = [call(builtin("type", loc), [operands.use(position)], loc) for position in positions]
-    return ast.Compare(kinds[0], [ast.Is() for _ in kinds[1:]], kinds[1:], **loc)
+    kinds = types_asked(operands, positions)
+    return None if len(kinds) == 1 else ast.Compare(kinds[0], [ast.Is() for _ in kinds[1:]], kinds[1:], **operands.loc)
 
 
 def _are_plain(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
@@ -316,6 +327,13 @@ def _is_atomic(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     return compare(kind, ast.In(), operands.c.runtime(ATOMIC, loc), loc)
 
 
+def _is_indexed(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`type(xs) in INDEXED`: whether Python finds an item by its index."""
+    loc = operands.loc
+    kind = call(builtin("type", loc), [operands.use(positions[0], "items")], loc)
+    return compare(kind, ast.In(), operands.c.runtime(INDEXED_TYPES, loc), loc)
+
+
 def _is_digits(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`text.isdecimal() and text.isascii() and len(text) < 20`: whether a text is a short int in digits."""
     loc = operands.loc
@@ -330,6 +348,62 @@ def _is_true(hint: str) -> Question:
     return lambda operands, positions: operands.use(positions[0], hint)
 
 
+# Arithmetic on the values of arithmetic (`SEMA_SKIP=once` leaves it out)
+
+
+def leaves(op: Guarded) -> list[Expr] | None:
+    """What a guard has to ask in place of its operands, where some are sums and products behind guards of the same
+    kind: the operands of these, in order. Numbers of one type make numbers of this type, so then all of it needs no
+    other test. None: there are none, or it could be told that an operand is computed before one of these operations
+    fails: all are plain but those of the first. The test asks the first two in any case."""
+    found: list[Expr] = []
+    if not is_asking(op) or not any(is_inner(op, arg) for arg in op.args) or not add_leaves(op, found):
+        return None
+    first = op
+    while type(inner := next(arg for arg in first.args if type(arg) is not Lit)) is Guarded and is_inner(op, inner):
+        first = inner
+    early = {id(arg) for arg in first.args}
+    return found if all(is_atom(leaf) or (id(leaf) in early and at < 2) for at, leaf in enumerate(found)) else None
+
+
+def is_asking(op: Guarded) -> bool:
+    return not op.foreign and not op.type.form and len(op.tests) == 1 and op.tests[0][0] in (NUMBER, ALIKE, "int")
+
+
+def is_inner(op: Guarded, arg: Expr) -> bool:
+    """Whether an operand is a number of the type that the guard asks for, where its own operands are."""
+    if type(arg) is not Guarded or arg.fast not in CLOSED or not is_asking(arg):
+        return False
+    (kind, tested), own = arg.tests[0], op.tests[0][0]
+    if (kind == "int") != (own == "int"):
+        return False
+    return all(index in tested or value.type.only(INT) for index, value in enumerate(arg.args))
+
+
+def asked_of(op: Guarded) -> str:
+    """The kind of test that holds for the leaves: of one that is known to be a number all others have to be alike."""
+    inner = [asked_of(arg) for arg in op.args if is_inner(op, arg)]  # type: ignore[arg-type]
+    return ALIKE if ALIKE in inner else op.tests[0][0]
+
+
+def add_leaves(op: Guarded, found: list[Expr]) -> bool:
+    """Whether all that isn't asked can be written twice."""
+    tested = op.tests[0][1]
+    for index, arg in enumerate(op.args):
+        if index in tested and is_inner(op, arg):
+            if not add_leaves(arg, found):  # type: ignore[arg-type]
+                return False
+        elif index in tested:
+            found.append(arg)
+        elif not is_atom(arg):
+            return False
+    return True
+
+
+def is_atom(value: Expr) -> bool:
+    return not isinstance(value, Op) or (type(value) is Read and value.rank < EFFECT)
+
+
 # Lists and dicts of Python
 
 
@@ -340,7 +414,7 @@ def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) ->
     subject = args[0]
     if not isinstance(subject, ast.Name) or (len(args) > 1 and not isinstance(args[1], ast.Name | ast.Constant)):
         return otherwise
-    kind = "list" if op.foreign in (FIRST, SECOND, ITEM) else "dict"
+    kind = "list" if op.foreign in (FIRST, SECOND) else "dict"
     asked: list[ast.expr] = [compare(call(builtin("type", loc), [subject], loc), ast.Is(), builtin(kind, loc), loc)]
     if op.foreign == FIRST:
         asked.append(subject)
@@ -348,11 +422,6 @@ def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) ->
     elif op.foreign == SECOND:
         asked.append(compare(call(builtin("len", loc), [subject], loc), ast.Gt(), const(1, loc), loc))
         value = subscript(subject, const(1, loc), loc)
-    elif op.foreign == ITEM:
-        length = call(builtin("len", loc), [subject], loc)
-        order = [const(0, loc), args[1], length] if isinstance(args[1], ast.Name) else [args[1], length]
-        asked.append(ast.Compare(order[0], [*(ast.LtE() for _ in order[2:]), ast.Lt()], order[1:], **loc))
-        value = subscript(subject, args[1], loc)
     elif op.foreign == KEYWORD:
         key = const(_keyword_name(op), loc)
         asked.append(compare(key, ast.In(), subject, loc))
@@ -373,6 +442,7 @@ def _keyword_name(op: Guarded) -> str:
 
 QUESTIONS: dict[str, Question] = {
     "atomic": _is_atomic,
+    "indexed": _is_indexed,
     "plain": _are_plain,
     "small_code": _compared(ast.Lt, 0xD800),
     "slice": _slice,
@@ -389,7 +459,7 @@ QUESTIONS: dict[str, Question] = {
     "whole": _is_whole,
     "int64": _between(-(1 << 63), 1 << 63),
     "small": _small,
-    "alike": _alike,
+    ALIKE: _alike,
     "short": _between(-(10**15), 10**15),
     "linked": _is_linked,
     "digits": _is_digits,

@@ -22,11 +22,13 @@ class NodeType(type):
     fields: tuple[str, ...]  # positional, in order
     options: tuple[str, ...]  # keyword only
     defaults: dict[str, Any]
+    lists: frozenset[str]  # those of all fields that hold lists
 
     def __new__(
         cls, name: str, bases: tuple[type, ...], scope: dict[str, Any], kw_only: bool = False, **_: Any
     ) -> NodeType:
-        own = [field for field in scope.get("__annotations__", ()) if field not in STATIC]
+        declared = scope.get("__annotations__", {})
+        own = [field for field in declared if field not in STATIC]
         defaults = {field: scope.pop(field) for field in own if field in scope}
         scope["__slots__"] = tuple(own)
         made = super().__new__(cls, name, bases, scope)
@@ -35,6 +37,9 @@ class NodeType(type):
         made.fields = inherited if kw_only else (*inherited, *own)
         made.options = (*getattr(base, "options", ()), *own) if kw_only else getattr(base, "options", ())
         made.defaults = {**getattr(base, "defaults", {}), **defaults}
+        made.lists = getattr(base, "lists", frozenset()).union(
+            each for each in own if declared[each].startswith("list[")
+        )
         made.__init__ = constructor(made)  # type: ignore[misc]
         return made
 

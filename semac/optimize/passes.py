@@ -1,7 +1,7 @@
 """The passes over the intermediate representation, in order. Each rewrites the unit's blocks in place.
 
 Each is sound alone: `SEMA_SKIP=name,name` leaves passes out, which changes no answer, as tests compare. `SEMA_OPT=0`
-leaves out all that are marked as optimizations. Small units skip the passes that would find nothing in them.
+leaves out all that are marked as optimizations. Units skip the passes that would find nothing in them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from semac.anf.nodes import (
     Try,
     While,
 )
-from semac.anf.walk import blocks
+from semac.anf.walk import NESTING, blocks
 from semac.ir.intrinsics import LEVEL, NEW_KEY, STORED, UPDATED
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
@@ -72,7 +72,21 @@ from semac.optimize.versions.versions import make_versions
 TEXTUAL: tuple[type | str, ...] = (For, Comprehension, If, Match, Move, Python, *CASES, *CODES, *JOINS, *REFS)
 READ: tuple[type | str, ...] = (CallRuntime, "car", "first", "cadr", "caddr", "get", "contains?")
 MAKES_LISTS = (Comprehension, Closure, Python, Match, Destructure)
-SMALL = 64  # operations of a unit of which it pays to ask what they are
+Kinds = frozenset[type | str]
+SIMPLE: Kinds = frozenset((CallRuntime, If, Move, Python))
+PARTS: Kinds = SIMPLE | {"=", "list", "nil?", Destructure, MakeMap, MakeVector}
+KEYS: Kinds = SIMPLE | {NEW_KEY, STORED, MakeMap}
+# What passes may add to a unit of what others are about, SIMPLE where nothing is said; None: anything.
+MAKES: dict[str, Kinds | None] = {
+    "dispatch": None, "loops": None, "updates": None,
+    "rounds": SIMPLE | {Loop}, "walks": SIMPLE | {For}, "pulled": SIMPLE | {For},
+    "counting": SIMPLE | {"+", "-", "max", "min", "not", For},
+    "parts": PARTS, "fields": PARTS,
+    "rows": SIMPLE | {Comprehension, MakeVector},
+    "versions": PARTS | {Closure, Comprehension, Loop},
+    "levels": KEYS, "variables": KEYS, "own": KEYS, "inplace": KEYS,
+}  # fmt: skip
+SMALL = 64  # operations of a unit of which it pays to ask again after each pass
 
 
 class Pass:
@@ -144,35 +158,39 @@ PASSES: tuple[Pass, ...] = (
 def run_passes(unit: Unit, after: Callable[[str, Unit], None] | None = None) -> None:
     """Runs the passes over a unit. after: called with the name of each pass that has run (a verifier, a dump)."""
     skipped = left_out(unit)
-    operations = contents(unit)
+    operations, is_small = contents(unit)
     for one in PASSES:
         if one.optional and (not unit.optimize or one.name in skipped or one.needs in skipped):
             continue
-        if operations is None or one.about is None or not one.about.isdisjoint(operations):
+        if one.about is None or not one.about.isdisjoint(operations):
             one.run(unit)
-            operations = contents(unit) if operations is not None else None
+            made = MAKES.get(one.name, SIMPLE)
+            if is_small or made is None:
+                operations, is_small = contents(unit)
+            else:
+                operations |= made
         if after is not None:
             after(one.name, unit)
 
 
-def contents(unit: Unit) -> set[type | str] | None:
-    """What the operations of a small unit are, in the words of `Pass.about`; None for a larger one."""
+def contents(unit: Unit) -> tuple[set[type | str], bool]:
+    """What the operations of a unit are, in the words of `Pass.about`, and whether they are few."""
     found: set[type | str] = set()
     todo = list(unit.blocks)
     count = 0
     while todo:
-        for instr in todo.pop().instrs:
+        instrs = todo.pop().instrs
+        count += len(instrs)
+        for instr in instrs:
             op = instr.op
             kind = type(op)
-            count += 1
+            found.add(kind)
             if kind is CallBuiltin:
                 found.add(op.name)
             elif kind is CallRuntime:
                 found.add(op.path)
             elif kind is Closure:
                 todo.append(op.function.code)
-            found.add(kind)
-            todo += blocks(op)
-        if count > SMALL:
-            return None
-    return found
+            elif kind in NESTING:
+                todo += blocks(op)
+    return found, count <= SMALL

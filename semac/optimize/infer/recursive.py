@@ -9,7 +9,7 @@ nodes. What doesn't ask for the nodes sees containers that may hold anything, wh
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from semac.anf.nodes import Op
 from semac.anf.records import Node
@@ -23,63 +23,79 @@ def bounded(solver: Solver, op: Op, type_: Type) -> Type:
     if type_.depth > MAX_DEPTH:
         solver.folding.add(op)
     if op in solver.folding and type_.tags & CONTAINER:
-        type_ = folded(solver, op, type_, (type_,))
+        type_ = folded(solver, op, type_, (kind_of(type_),), {})
     return limited(type_)
 
 
-def like_of(part: Any, wholes: tuple[Type, ...]) -> Type | None:
-    """The first of the types around a part that it is like."""
-    return next((whole for whole in wholes if type(part) is Type and is_like(part, whole)), None)
+class Kind(NamedTuple):
+    """What decides whether a part is like a whole around it. length: of its vectors, -1 where they differ. keywords:
+    those of its maps, None where they have others."""
+
+    tags: int
+    length: int
+    keywords: frozenset[Any] | None
 
 
-def is_like(part: Type, whole: Type) -> bool:
+def kind_of(type_: Type) -> Kind:
+    return Kind(
+        type_.tags & CONTAINER,
+        -1 if type_.vec is None else len(type_.vec),
+        None if type_.shape is None else frozenset(key for key, _ in type_.shape),
+    )
+
+
+def is_like(part: Kind, whole: Kind) -> bool:
     """Whether a part can be of the same node: a vector as long, a map with a keyword of the same name."""
-    kinds = part.tags & whole.tags & CONTAINER
-    if kinds & VECTOR and length(part) != length(whole):
-        kinds &= ~VECTOR
-    if kinds & DICT and not is_same_kind_of_map(part, whole):
-        kinds &= ~DICT
-    return bool(kinds)
+    tags = part.tags & whole.tags
+    if tags & VECTOR and part.length != whole.length:
+        tags &= ~VECTOR
+    if tags & DICT and not is_same_kind_of_map(part, whole):
+        tags &= ~DICT
+    return bool(tags)
 
 
-def is_same_kind_of_map(part: Type, whole: Type) -> bool:
-    if part.shape is None or whole.shape is None:
-        return part.shape is whole.shape
-    names = {key for key, _ in whole.shape}
-    return any(key in names for key, _ in part.shape)
+def is_same_kind_of_map(part: Kind, whole: Kind) -> bool:
+    if part.keywords is None or whole.keywords is None:
+        return part.keywords is whole.keywords
+    return not part.keywords.isdisjoint(whole.keywords)
 
 
-def length(type_: Type) -> int:
-    """Of vectors of a type; -1 where they differ in length."""
-    return len(type_.vec) if type_.vec is not None else -1
-
-
-def folded(solver: Solver, op: Op, type_: Type, wholes: tuple[Type, ...]) -> Type:
-    """A type of which the parts that are like a whole around them are put into nodes of an operation."""
+def folded(solver: Solver, op: Op, type_: Type, wholes: tuple[Kind, ...], known: dict[Any, Type]) -> Type:
+    """A type of which the parts that are like a whole around them are put into nodes of an operation. known: what
+    became of parts within wholes of the same kinds: types share their parts, and all that is asked of a whole is its
+    kind."""
 
     def part(type_: Type) -> Type:
         if not type_.tags & CONTAINER or (not type_.depth and not type_.nodes):
             return type_
-        like = {other: like_of(other, wholes) for other in type_.nodes or {restrict(type_, CONTAINER)}}
-        if not type_.nodes and None in like.values():
-            return folded(solver, op, type_, (*wholes, type_))
-        others: set[Any] = set()
-        for other, whole in like.items():
-            if type(other) is Type:
-                node = node_of(solver, op, whole or other)
-                solver.fill(node, folded(solver, op, other, (*wholes, other) if whole is None else wholes))
-                others.add(node)
-            else:
-                others.add(other)
-        inner = make(type_.tags & CONTAINER, nodes=frozenset(others))
+        result = known.get((type_, wholes))
+        if result is None:
+            result = known[type_, wholes] = changed(type_)
+        return result
+
+    def changed(type_: Type) -> Type:
+        nodes: set[Any] = set()
+        for other in type_.nodes or (type_,):
+            if type(other) is not Type:
+                nodes.add(other)
+                continue
+            kind = kind_of(other)
+            whole = next((whole for whole in wholes if is_like(kind, whole)), None)
+            around = wholes if whole is not None or kind in wholes else (*wholes, kind)
+            if whole is None and not type_.nodes:
+                return folded(solver, op, type_, around, known)
+            node = node_of(solver, op, whole or kind)
+            solver.fill(node, folded(solver, op, restrict(other, CONTAINER), around, known))
+            nodes.add(node)
+        inner = make(type_.tags & CONTAINER, nodes=frozenset(nodes))
         return join(restrict(type_, ~CONTAINER), inner)
 
     return with_parts(type_, part) if not type_.nodes else type_
 
 
-def node_of(solver: Solver, op: Op, whole: Type) -> Node:
-    """The node of an operation for parts that are like a type."""
-    key = (op, whole.tags & CONTAINER, length(whole), whole.shape is None)
+def node_of(solver: Solver, op: Op, whole: Kind) -> Node:
+    """The node of an operation for parts that are like a whole."""
+    key = (op, whole.tags, whole.length, whole.keywords is None)
     node = solver.nodes.get(key)
     if node is None:
         node = solver.nodes[key] = Node()

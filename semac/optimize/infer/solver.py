@@ -119,6 +119,7 @@ class Solver:
         visited."""
         if not self.at_import:
             return set()
+        self.at_import = self.unit.at_import
         new = mixed_code(self.unit) - self.mixed
         self.mixed = self.mixed | new
         return None if not self.mixed_changes and changes_arrays(new) else new

@@ -10,8 +10,8 @@ exact ints.
 from __future__ import annotations
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetArrayItem, SetItem
-from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, of_foreign, python
-from semac.types.lattice import ARRAY, BOOL, CHAR, FLAT, INT, LIST, NATURAL, NIL, STR, VECTOR, Type, atom
+from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
+from semac.types.lattice import ARRAY, BOOL, CHAR, FLAT, INT, LIST, NATURAL, NIL, OTHER, STR, VECTOR, Type, atom
 
 BOOL_TYPE = atom(BOOL)
 
@@ -64,8 +64,9 @@ def nth(op: CallBuiltin, place: Place) -> Op | None:
     if type_.only(VECTOR | NIL) and type_.tags & VECTOR and index.type.only(INT) and place.ends:
         return guarded(op, "item", ("not_nil", (0,)), *held_index_tests(op, True))
     if may_be(type_, VECTOR) and index.type.only(INT):
-        test = guarded(op, "item", ("tuple", (0,)), *held_index_tests(op, place.ends))
-        return of_foreign(test, "item", place)
+        if place.is_module and type_.tags & OTHER:  # the error of a list of Python isn't one of the language
+            return guarded(op, "item", ("indexed", (0,)), *index_tests(op))
+        return guarded(op, "item", ("tuple", (0,)), *held_index_tests(op, place.ends))
     return None
 
 

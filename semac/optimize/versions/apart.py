@@ -19,12 +19,12 @@ from semac.optimize.infer.importing import mixed_code
 CHANGERS = frozenset(("assoc", "dissoc"))
 
 
-def keep_apart(unit: Unit) -> None:
-    """Gives code at import variables of its own."""
+def keep_apart(unit: Unit) -> bool:
+    """Gives code at import variables of its own. Returns whether any has one."""
     code = [each if type(each) is Block else code_of(each) for each in unit.at_import]
     tables = {var for each in code for var in changed_in(each) if can_be_apart(var)}
     if not tables:
-        return
+        return False
     for each in mixed_code(unit):
         tables -= mentioned(each if type(each) is Block else code_of(each))
     apart = {var: variable(unit, var) for var in sorted(tables, key=lambda var: var.name)}
@@ -32,6 +32,7 @@ def keep_apart(unit: Unit) -> None:
         for block in all_blocks(each, into_functions=False):
             replace(block, apart)
     hand_over(unit, apart)
+    return bool(apart)
 
 
 def can_be_apart(var: Var) -> bool:

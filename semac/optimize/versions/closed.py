@@ -94,24 +94,27 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
     lost = [call for call in redirected if call.version.public not in kept]
     for call in lost:
         call.take_back()
+    is_same = True  # as what was inferred, but for calls that were taken back
     if alone:
         unit.at_import = code_at_import(forms, [copies[function].private for function in kept]) | bodies
-        for function in kept:
-            if copies[function].private in unit.at_import:
-                drop_test(copies[function].private)
+        own = [copies[function].private for function in kept if copies[function].private in unit.at_import]
+        is_same = not any([drop_test(function) for function in own])
         if "apart" not in left_out(unit):
-            keep_apart(unit)
-    else:
+            is_same = not keep_apart(unit) and is_same
+    if is_same:
         flow.go_on(dict.fromkeys(call.code for call in lost))
         unit.is_typed = True
     return kept
 
 
-def drop_test(function: Function) -> None:
-    """Takes out the question whether somebody has extended a multimethod: while the module is imported nobody has."""
+def drop_test(function: Function) -> bool:
+    """Takes out the question whether somebody has extended a multimethod: while the module is imported nobody has.
+    Returns whether there was one."""
     first, *others = function.code.instrs or [None]
     if first is not None and type(first.op) is CallRuntime and first.op.path == EXTENDED and type(others[0].op) is If:
         function.code = others[0].op.otherwise
+        return True
+    return False
 
 
 def is_guarded(form: Block) -> bool:

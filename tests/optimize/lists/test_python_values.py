@@ -6,6 +6,8 @@ from __future__ import annotations
 import copy
 import math
 from collections import OrderedDict, UserDict, namedtuple
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -53,6 +55,13 @@ MODULE = """
 (define (settings text) (map (fn (line) (let ((kv (string/split line "=")))
   (if (null? (rest kv)) (car kv) (list (car kv) (string/join (cdr kv) "="))))) (string/split text ";")))
 (define (ordered xs) (list (sort xs) (sort-by (fn (x) x) xs)))
+(define (nested a b c) (- (* a b) (* c (+ a 2))))
+(define (compared a b c) (list (< (* a a) (+ b c)) (>= (- a b) (* 2 c)) (= (+ a b) c)))
+(define (first-computed xs y) (+ (* (car xs) (cadr xs)) y))
+(define (later-computed xs y) (+ y (* (car xs) (cadr xs))))
+(define (horner cs x) (foldl (fn (s c) (+ (* s x) c)) 0 cs))
+(define (spread xs m) (map (fn (x) (* (- x m) (- x m))) xs))
+(define (corner p) (list (nth p 0) (+ (* (nth p 0) (nth p 1)) 1)))
 """
 Pair = namedtuple("Pair", "a b")
 NAN = float("nan")
@@ -64,6 +73,7 @@ ROWS: list[Any] = [
     {"name": "a", "n": 2, "price": 1.5}, {"n": 3}, {keyword("name"): "k", "name": "s", "n": 1}, OrderedDict(name="o", n=1),
     UserDict(name="u", n=4, price=2), Map({keyword("name"): "m", keyword("n"): 2}), {"name": None, "n": 1},
 ]  # fmt: skip
+NUMBERS: list[Any] = [2, 1.5, True, None, "a", Fraction(1, 2), 10**400, NAN, -3]
 CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *((name, (xs,)) for name in ("total", "joined", "walk-sum", "extent", "kept", "merge-sort", "ordered") for xs in LISTS),
     *(("from", (start, xs)) for start in (0, 1.5, 2**60, "", None) for xs in LISTS),
@@ -77,6 +87,10 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *(("points", (ps,)) for ps in ([[1, 2], (3, 4), List([5, 6])], [[1], [1, 2]], [[]], [Pair(1, 2)], [7])),
     *(("pick", ([[1, 2], (3, 4), List([5, 6]), Pair(7, 8)], i)) for i in (0, 1, 2, -1, "x")),
     ("settings", ("a=1;b;c=2=3;=;",)),
+    *((name, args) for name in ("nested", "compared") for args in product(NUMBERS, NUMBERS, NUMBERS[:4])),
+    *((name, ([a, b], c)) for name in ("first-computed", "later-computed") for a, b, c in product(NUMBERS, repeat=3)),
+    *((name, ([a, b], c)) for name in ("horner", "spread") for a, b, c in product(NUMBERS[:7], repeat=3)),
+    *(("corner", (p,)) for p in ([1, 2], (1.5, 2.5), List([1, 2]), [1], [], List([1]), 7, None, "ab", ["a", 2])),
 ]  # fmt: skip
 
 
@@ -99,7 +113,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, 
     return scope
 
 
-@pytest.mark.parametrize("environment", [{}, {"SEMA_SKIP": "foreign"}, {"SEMA_SKIP": "rests,sums"}])
+@pytest.mark.parametrize("environment", [{}, {"SEMA_SKIP": "foreign"}, {"SEMA_SKIP": "rests,sums,once"}])
 def test_answers_are_those_of_plain_code(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     plain, fast = functions(monkeypatch, SEMA_OPT="0"), functions(monkeypatch, **environment)
     for name, args in CALLS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from operator import countOf
 
 from sema_runtime.lib.numbers.arithmetic import add, plus
 
@@ -26,11 +27,11 @@ def plus_items(total: Any, items: Sequence[Any]) -> Any:
 
 
 def _sum(operation: Callable[[Any, Any], Any], total: Any, items: Sequence[Any]) -> Any:
-    kind, kinds = type(total), {*map(type, items)}
-    if len(kinds) == 1:
-        if kind is int and int in kinds:
+    kind, each = type(total), type(items[0]) if len(items) else None
+    if (each is int or each is float) and countOf(map(type, items), each) == len(items):
+        if kind is int and each is int:
             return total + sum(items)
-        if float in kinds and (kind is float or (kind is int and -EXACT < total < EXACT)):
+        if each is float and (kind is float or (kind is int and -EXACT < total < EXACT)):
             if not SUM_ROUNDS_LESS:
                 return sum(items, total)
             for item in items:
