@@ -45,7 +45,7 @@ from semac.generate.effects import EFFECT, PURE, commute, is_nil_else, own_rank,
 from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
 from semac.generate.python_ops import PYTHON_OPS
 from semac.ir.nodes import Function
-from semac.types.lattice import INT, SEQUENCE, STR
+from semac.types.lattice import INT, NUMBER, SEQUENCE, STR
 
 STATEMENTS = frozenset(
     (
@@ -138,6 +138,7 @@ def has_trampoline(expr: Expr) -> bool:
     return False
 
 
+ARITHMETIC = frozenset(("add", "sub", "mul", "concat", "div", "floordiv", "mod"))
 CHAINED = frozenset(("lt", "gt", "le", "ge"))  # `a < b < c`
 
 
@@ -283,7 +284,15 @@ def foldable(op: Op) -> list[bool]:
         return [type(first) is Ref and type(first.var.op) is Read, *([True] * (len(op.args) - 1))]
     if type(op) is Python and op.kind in CHAINED and len(op.args) > 2:
         return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python doesn't compute them after a false
+    if type(op) is Python and op.kind in ARITHMETIC and len(op.args) > 2 and not is_sure(op):
+        return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python computes them after the first two meet
     return [True] * len(operands(op))
+
+
+def is_sure(op: Python) -> bool:
+    """Whether the operands of a sum or product fit each other: as variables, not for what a later operand has shown."""
+    types = [arg.var.type if type(arg) is Ref else arg.type for arg in op.args[:-1]]
+    return op.kind in ("add", "sub", "mul") and all(its is not None and its.only(NUMBER) for its in types)
 
 
 def in_turn(sources: list[Expr]) -> list[bool]:
