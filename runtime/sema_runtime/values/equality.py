@@ -132,13 +132,16 @@ def strict_hash(values: Any) -> int:
 
 
 def _hashable(value: Any) -> Any:
-    """What stands for a value in the hash of a sequence: an atom for itself, as where there are only atoms."""
+    """What stands for a value in the hash of a sequence: an atom for itself, as where there are only atoms, and an int
+    for anything else."""
     kind = type(value)
+    if kind in ATOMIC:
+        return value
     if kind is tuple or kind is list:
         return strict_hash(value)
     if kind is dict:
         return hash(("map", frozenset(stored_entries(value))))
-    return bytes(value) if kind is bytearray else value
+    return bytes(value) if kind is bytearray else hash(value)
 
 
 # Keys of dicts
