@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
@@ -274,6 +275,22 @@ def setattr_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     return None
 
 
+@cache
+def settled(functions: frozenset[Any], least: int) -> Type | None:
+    """What builtins give whatever their arguments are, of which there are at least so many; None where that differs."""
+    result = NEVER
+    for function in functions:
+        if type(function) is not str:
+            return None
+        for count in range(least, least + MANY_ITEMS):
+            plan = plan_for(function, count)
+            if plan is not None:
+                if plan.result is None:
+                    return None
+                result = join(result, plan.result)
+    return None if result is NEVER else result
+
+
 @rule("apply")
 def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if len(args) < 2 or NEVER in args:
@@ -287,7 +304,10 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if head.fns == {"append"} and args[-1].only(SEQUENCE) and more.only(LIST):
         return list_of(more.item, FLAT)
     if any(type(function) is not Function for function in head.fns):
-        return None
+        result = settled(head.fns, len(args) - 2)
+        if result is not None:
+            by_signature(flow, op.name, args)
+        return result
     result = NEVER
     for function in head.fns:
         for param in function.params:

@@ -99,6 +99,8 @@ class Representation:
             return self.call_uses(op)  # type: ignore[arg-type]
         if kind is anf.Loop or kind is anf.For:
             return self.loop_uses(op)
+        if kind is anf.Comprehension:
+            return self.each(op, dict.fromkeys(range(len(op.sources)), self.lent))  # type: ignore[attr-defined]
         if kind is anf.If or (kind is anf.Python and op.kind in TESTS):  # type: ignore[attr-defined]
             return self.each(op, {0: READ})
         if kind is anf.Logic:
