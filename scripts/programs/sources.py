@@ -14,7 +14,7 @@ from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
-from programs.written import holders, shapes
+from programs.written import assigned, chains, holders, shapes
 
 
 class Source(NamedTuple):
@@ -49,7 +49,9 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "corpus": (20, lambda seed, _: Source(mutations.mutated(seed))),
     "idioms": (20, lambda seed, _: Source(mutations.mutated_idioms(seed))),
     "maps": (12, lambda seed, _: Source(holders.Programs(seed).program())),
+    "chains": (6, lambda seed, _: Source(chains.Programs(seed).program())),
     "shapes": (12, lambda seed, _: Source(shapes.Programs(seed).program())),
+    "assigned": (12, lambda seed, _: Source(assigned.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

@@ -63,6 +63,11 @@ def define_function(c: Context, op: Closure, target: str) -> None:
     """Prints `def target(...)`."""
     function = op.function
     loc = c.loc(op)
+    if function.anonymous and target in c.module.names.told:  # errors would call the other function `<lambda>`, too
+        own = c.names.temporary("fn")
+        define_function(c, op, own)
+        c.append(assign(target, name(own, loc), loc))
+        return
     inner = function_context(c, function)
     shown = "<lambda>" if function.anonymous else function.name
     if function.original is None:  # the code of a private copy has the name of the public function

@@ -49,6 +49,10 @@ class ModuleNames:
         for var in unit.globals.values():
             var.py = self.python_name(var)
         self.own = frozenset(self.user)
+        # what functions are called that tell their names in errors
+        self.told = {
+            mangle(function.name) for function in unit.functions if not function.anonymous and function.own_name
+        }
         for function in [unit.main, *unit.functions]:
             named = (var for var in [*function.params, *function.locals] if var.name)
             self.user.update(local_base(var.name) for var in named)

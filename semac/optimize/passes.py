@@ -38,6 +38,7 @@ from semac.optimize.fields.threads import thread_tests
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME
 from semac.optimize.inline.walk import inline_builtins
+from semac.optimize.inplace.chains import change_new_maps, join_changes
 from semac.optimize.inplace.rewrite import change_in_place
 from semac.optimize.loops.bare import bare_lists
 from semac.optimize.loops.counting import count_in_loops
@@ -49,6 +50,7 @@ from semac.optimize.loops.updates import ALIASES, ARGUMENTS, drop_levels, expand
 from semac.optimize.loops.walks import walk_lists
 from semac.optimize.membership import ask_members
 from semac.optimize.operators import LOWERINGS, lower_operators
+from semac.optimize.ordering import sort_by_keys
 from semac.optimize.own.dicts import own_maps
 from semac.optimize.own.sinking import TAKERS, sink_takers
 from semac.optimize.own.stacks import stack_lists
@@ -128,6 +130,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("rests", slice_rests, RESTS, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields, (Try, Throw)),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, (LEVEL, UPDATED), needs="infer"),  # checks of updates that types have made
+    Pass("joins", join_changes, ["assoc"], needs="infer"),  # changes of maps that have no other use are one change
     Pass("sinking", sink_takers, (*TAKERS, "assoc"), needs="infer"),  # new lists are made after the old ones were read
     Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil
     Pass("variables", own_variables, (MakeMap, "hashmap/new"), needs="infer"),  # maps of variables are bare dicts
@@ -135,9 +138,11 @@ PASSES: tuple[Pass, ...] = (
     Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
     Pass("stacks", stack_lists, ["cons"], needs="infer"),  # lists that grow and shrink at their head are Python lists
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
+    Pass("chains", change_new_maps, ["assoc"], needs="infer"),  # maps that were just made change in place
     Pass("texts", hold_texts, TEXTUAL, needs="inline"),  # characters that nobody sees as such are texts
     Pass("tails", clear_trampolines, [Closure]),  # tail calls that can't be part of an endless chain are plain calls
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
+    Pass("orders", sort_by_keys, ["sort"], needs="infer"),  # comparators of a key of both elements sort by that key
     Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`
     Pass("inline", inline_builtins, (*INLINE, *INLINE_RUNTIME)),  # small builtins become operations of Python
     Pass("bare", bare_lists, MAKES_LISTS, needs="inline"),  # lists that are only read are Python's own

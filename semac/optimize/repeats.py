@@ -7,8 +7,9 @@ with entries of maps under the same key.
 Sound because a variable that nobody assigns has the same value wherever it is read, because what ran in a block has run
 before the blocks inside it and what follows it, and because the values of the language don't change. Values of Python
 may: where a unit can get such (it has callers that nobody knows, or uses Python), what was read holds until something
-runs that could change them. A read that fails ends what follows; one that succeeded gives the same again. Inside of
-what becomes a comprehension of Python, items are cheaper to read twice than to name.
+runs that could change them; what `assoc` makes is a map of the language. A read that fails ends what follows; one that
+succeeded gives the same again. Inside of what becomes a comprehension of Python, items are cheaper to read twice than
+to name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Closure, Comprehension, Expr, Let, Lit, Move, Op, Ref
 from semac.anf.walk import LOOPS, all_blocks, blocks, instructions, map_exit, map_operands
-from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.intrinsics import KEYWORD_GET, LEVEL, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
@@ -49,7 +50,7 @@ def read_once(unit: Unit) -> None:
     parts: list[tuple[Block, Function | None]] = [(block, None) for block in unit.blocks]
     parts += [(function.code, function) for function in functions(unit)]
     for block, _ in parts:
-        Reads(is_steady, again, {}, {}, False).block(block)
+        Reads(is_steady, again, {}, {}, {}, False).block(block)
     if again:
         for block, function in parts:
             put_earlier(block, function, again)
@@ -81,20 +82,23 @@ def is_foreign_op(op: Op) -> bool:
 
 
 class Reads:
-    """What was read. again: variables that needn't be → those to use instead. known: by what reads it. same: variables
-    → those that hold the same value. in_expression: inside of a comprehension."""
+    """What was read. again: variables that needn't be → those to use instead. known: by what reads it. written: what
+    `assoc` has put into the maps that variables hold, by key. same: variables → those that hold the same value.
+    in_expression: inside of a comprehension."""
 
     def __init__(
         self,
         is_steady: bool,
         again: dict[Var, Var],
         known: dict[Key, Var],
+        written: dict[Var, dict[Any, Expr | None]],
         same: dict[Var, Var],
         in_expression: bool,
     ) -> None:
         self.is_steady = is_steady
         self.again = again
         self.known = known
+        self.written = written
         self.same = same
         self.in_expression = in_expression
 
@@ -105,24 +109,53 @@ class Reads:
             block.instrs = [instr for instr in block.instrs if instr.var not in self.again]
 
     def instruction(self, instr: Let) -> None:
-        op = instr.op
+        op: Any = instr.op
         key = self.key_of(op)
         if key is not None:
             self.read(instr, key, op)
+        elif is_write(op):
+            self.write(instr.var, op.args)
         elif type(op) is Move and type(op.value) is Ref and instr.var is not None and is_fixed(instr.var):
             self.same[instr.var] = self.original(op.value.var)
+        elif self.is_level(op) and instr.var is not None and is_fixed(instr.var):
+            self.same[instr.var] = self.original(op.args[0].var)
         elif type(op) is not Closure:  # functions are visited apart
             acts = not self.is_steady and may_act(op)
             known = {} if acts and type(op) in LOOPS else self.known  # what a round changes, the next one finds
             in_expression = self.in_expression or type(op) is Comprehension
             for inner in blocks(op):
-                Reads(self.is_steady, self.again, dict(known), dict(self.same), in_expression).block(inner)
+                Reads(
+                    self.is_steady, self.again, dict(known), dict(self.written), dict(self.same), in_expression
+                ).block(inner)
             if acts:
                 self.known.clear()
 
+    def write(self, var: Var | None, args: list[Expr]) -> None:
+        """A new map has what `assoc` has put into it."""
+        if var is None or not is_fixed(var) or var.is_global:
+            return
+        entries: dict[Any, Expr | None] = {}
+        for key, value in zip(args[1::2], args[2::2], strict=True):
+            name = self.name_of(key)
+            if type(key) is not Lit or name is None:
+                entries = {}  # it may be any of those before
+            else:
+                entries = {other: entry for other, entry in entries.items() if type(other) is tuple}
+            is_same = type(value) is Lit or self.name_of(value) is not None
+            if name is not None:
+                entries[name] = value if is_same else None
+        self.written[var] = entries
+
     def read(self, instr: Let, key: Key, op: Op) -> None:
         var, earlier = instr.var, self.known.get(key)
-        if earlier is None:
+        entry = self.written[key[1]].get(key[2]) if key[0] in ENTRIES and key[1] in self.written else None
+        if entry is not None:
+            if type(entry) is Ref:
+                entry = Ref(entry.var)
+                if var is not None and is_fixed(var):
+                    self.same[var] = self.original(entry.var)
+            replace(instr, Move(entry, span=op.span))
+        elif earlier is None:
             is_worth = key[0] in ENTRIES or not self.in_expression
             if var is not None and (is_worth or var.name) and is_fixed(var) and not var.is_global:
                 self.known[key] = var
@@ -147,6 +180,12 @@ class Reads:
         args = tuple(map(self.name_of, op.args))
         return (name, *args) if None not in args and type(op.args[0]) is Ref else None
 
+    def is_level(self, op: Op) -> bool:
+        """Whether an operation asks whether something is a map that `assoc` has made, and gives it back."""
+        if type(op) is not CallRuntime or op.path not in (LEVEL, UPDATED) or type(op.args[0]) is not Ref:
+            return False
+        return self.original(op.args[0].var) in self.written
+
     def name_of(self, value: Expr) -> Any:
         if type(value) is Lit:
             return (type(value.value), value.value) if type(value.value) in LITERALS else None
@@ -156,6 +195,11 @@ class Reads:
 
     def original(self, var: Var) -> Var:
         return self.same.get(var, var)
+
+
+def is_write(op: Op) -> bool:
+    """Whether an operation makes a map with new entries."""
+    return type(op) is CallBuiltin and op.name == "assoc" and len(op.args) >= 3 and len(op.args) % 2 == 1
 
 
 def may_act(op: Op) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outcomes import run
 
 from sema_runtime.conditions.caught import condition_field, thrown_field
 from sema_runtime.conditions.describe import condition_map, describe
@@ -84,6 +85,16 @@ def caught(error: BaseException) -> str:
 )
 def test_python_errors_read_as_sema_errors(expression: str, message: str) -> None:
     assert describe(error_of(expression)).message == message
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_errors_tell_a_function_from_a_lambda_in_a_variable_of_the_same_name(optimize: bool) -> None:
+    source = """
+        (define (g) (let ((f (fn (x) 1))) (try (f) (catch e (:message e)))))
+        (define (f) 1)
+        (list (g) (try (f 0) (catch e (:message e))))"""
+    expected = '("<lambda> expects 1 argument, got 0" "f expects no arguments, got 1")'
+    assert run(source, optimize=optimize) == expected
 
 
 def test_recursion_error_is_a_stack_overflow_with_advice() -> None:

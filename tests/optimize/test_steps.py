@@ -80,6 +80,13 @@ ANSWERS = {
          (define t (async (channel/send c (channel/count c)) (channel/send c (channel/full? c))
                           (list (channel/empty? c) (channel/closed? c) (channel/try-recv c))))
          (list (await t) (channel/recv c)))""": "((#f #f 0) #f)",
+    # waits in a callback, in a greenlet of its own, where the wait ends with an error
+    """(let ((c (channel/new)) (d (channel/new)))
+         (define t (async (try (async/map 1 '(2)) (catch e 1)) (channel/close d)))
+         (define b (async (try (for-each (fn (y) (map (fn (x) (channel/send d x)) (list y))) '(1 2)) (catch e (note e)))
+                          (await t) (channel/try-recv c) :end))
+         (async/run)
+         (list (length log) (async/rejected? b) (await b)))""": "(1 #f :end)",
 }
 
 

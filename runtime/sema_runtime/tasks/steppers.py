@@ -60,10 +60,10 @@ class Stepper(Task):
             raise end
 
     def fail(self, error: BaseException) -> bool:
-        stands_in_line = self.waiter is None
+        has_yielded = self.waiter is None and self.greenlet is None  # one that waits otherwise raises it itself
         if not super().fail(error):
             return False
-        if stands_in_line:
+        if has_yielded:
             self.step = self._raise
         return True
 

@@ -19,7 +19,15 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, concerns, handed, is_relevant, starts
 from semac.optimize.own.groups import Groups
-from semac.optimize.own.representation import CHANGE, ESCAPE, LEND, MOVE, READ, Representation, known_callee
+from semac.optimize.own.representation import (
+    CHANGE,
+    ESCAPE,
+    LEND,
+    MOVE,
+    READ,
+    Representation,
+    known_callee,
+)
 
 READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed on later
 
@@ -62,6 +70,7 @@ class Analysis:
         self.groups = Groups(general)
         self.own: set[Var] = set()
         self.passes: dict[Var, set[Var]] = {}  # parameter → parameters of callers that are handed to it
+        self.readings: dict[Var, list[Var]] = {}  # variable that changes → the variables that it is read in
 
     def run(self, elsewhere: set[Function]) -> Groups:
         """elsewhere: functions that unknown code calls; they get and give general maps."""
@@ -83,6 +92,10 @@ class Analysis:
     def united(self, code: Code) -> None:
         function, own_blocks = code.function, code.blocks
         bound = {instr.var for inner in own_blocks for instr in inner.instrs}
+        for inner in own_blocks:
+            for instr in inner.instrs:
+                if type(instr.op) in (anf.Read, anf.Assign):
+                    self.changing(instr, bound)
         bound |= set(function.params) if function is not None else set()
         for inner in own_blocks:
             for instr in inner.instrs:
@@ -97,6 +110,23 @@ class Analysis:
                 self.instruction(instr, bound)
             self.exit(inner, bound)
         self.result_of(code.block, function, function)
+
+    def changing(self, instr: Let, bound: set[Any]) -> None:
+        """A variable that `set!` changes is read or set. bound: the variables of the function's instructions."""
+        changing: Var = instr.op.var  # type: ignore[attr-defined]
+        if changing not in bound or changing.is_global or changing.early or changing.defined > 1:
+            self.groups.spoil(changing, "changes, where others may read it")
+        elif type(instr.op) is anf.Read and instr.var is not None:
+            if not is_fixed(instr.var) or not {changing, instr.var}.isdisjoint(self.groups.general):
+                self.groups.spoil(changing, "is read as a general value")
+            self.readings.setdefault(changing, []).append(instr.var)
+
+    def names_of(self, var: Var) -> tuple[Var, ...]:
+        """The variables that may hold the same map: that which it was read from, and all that this is read in."""
+        op = var.op
+        if type(op) is not anf.Read:
+            return (var,)
+        return (op.var, *self.readings.get(op.var, ()))
 
     def instruction(self, instr: Let, bound: set[Any]) -> None:
         op, var = instr.op, instr.var
@@ -121,12 +151,12 @@ class Analysis:
                 self.groups.spoil(param, "not fresh")
         for param in starts(op):
             self.groups.spoil(param, "not fresh")
+        if type(op) is anf.Assign and self.form.holds(op.var.type) and not self.form.is_held(op.value):
+            self.groups.spoil(op.var, "not fresh")
         if var is None or not self.form.holds(op.type):
             return
         kind = self.form.fresh(op)
-        if not is_fixed(var):
-            self.groups.spoil(var, "changes")
-        elif kind:
+        if kind:
             self.groups.makes(var, kind)
         elif type(op) in (anf.If, anf.Match, anf.Try, anf.Logic, anf.With, *LOOPS):
             if type(op) is anf.Logic and not self.form.is_held(op.first) and op.first.type.tags & self.form.tags:
@@ -225,17 +255,19 @@ class Liveness:
         self.form = analysis.form
         self.groups = analysis.groups
         self.own = analysis.own
+        self.names_of = analysis.names_of
         self.function = function
         self.loops: dict[Any, Live] = {}  # what is live where a jump goes back to a loop
 
-    def block(self, block: Block, after: Live, always: Live) -> Live:
-        """What is live before a block. after: what is live behind it; always: what a handler around it reads."""
+    def block(self, block: Block, after: Live, always: Live, is_read: bool = True) -> Live:
+        """What is live before a block. after: what is live behind it; always: what a handler around it reads; is_read:
+        whether anything reads its result."""
         live = dict(after)
         exit_ = block.exit
         if type(exit_) is Jump:
             live = merged(self.loops.get(exit_.target, {}), always)
         for value in reversed(exit_operands(exit_)):
-            if self.form.is_held(value):
+            if self.form.is_held(value) and (is_read or type(exit_) is Jump):
                 self.take(value.var, TAKING, live)  # type: ignore[union-attr]
         for instr in reversed(block.instrs):
             self.instruction(instr, live, always)
@@ -243,19 +275,34 @@ class Liveness:
 
     def instruction(self, instr: Let, live: Live, always: Live) -> None:
         op = instr.op
-        if instr.var is not None:
-            live.pop(instr.var, None)
-        self.inner(op, live, always)
+        later = live.pop(instr.var, 0) if instr.var is not None else 0
+        if type(op) is anf.Read:
+            if self.form.holds(op.var.type):  # the map stays the variable's until what it was read in is changed
+                live[op.var] = live.get(op.var, 0) | READING | later
+            return
+        if type(op) is anf.Assign:
+            live.pop(op.var, None)
         uses = self.form.uses(op, instr.var)
+        self.inner(instr, live, always)
         before = dict(live)
         for use in uses:
             how = self.strength(use)
-            others = sum(other.var is use.var for other in uses) > 1
-            if how == TAKING and (before.get(use.var, 0) or others or always.get(use.var, 0)):
+            names = self.names_of(use.var)
+            others = sum(other.var in names for other in uses) > 1
+            held = self.read_in(names, before) | self.read_in(names, always)
+            if how == TAKING and (held or others):
                 self.groups.spoil(use.var, "used after it was given away")
-            if how == ESCAPED and (before.get(use.var, 0) & TAKING or always.get(use.var, 0) & TAKING):
+            if how == ESCAPED and held & TAKING:
                 self.groups.spoil(use.var, "changed after others saw it")
             live[use.var] = live.get(use.var, 0) | (READING if how == READING else TAKING)
+
+    @staticmethod
+    def read_in(names: tuple[Var, ...], live: Live) -> int:
+        """How variables are used later."""
+        how = 0
+        for name in names:
+            how |= live.get(name, 0)
+        return how
 
     def strength(self, use: Any) -> int:
         if use.how in (READ, LEND):
@@ -267,18 +314,22 @@ class Liveness:
         return TAKING
 
     def take(self, var: Var, how: int, live: Live) -> None:
-        if live.get(var, 0):
+        if self.read_in(self.names_of(var), live):
             self.groups.spoil(var, "used after it was given away")
         live[var] = live.get(var, 0) | how
 
-    def inner(self, op: Op, live: Live, always: Live) -> None:
+    def inner(self, instr: Let, live: Live, always: Live) -> None:
         """The blocks of an operation: live becomes what is live before them."""
-        kind = type(op)
+        op: Any = instr.op
+        kind, is_read = type(op), instr.var is not None or type(op) is anf.Comprehension
         if isinstance(op, anf.Iteration):
+            for use in self.form.uses(op, instr.var):  # what it goes through meanwhile
+                if use.how in (READ, LEND) and type(use.var.op) is anf.Read:
+                    live[use.var] = live.get(use.var, 0) | READING
             around = loop_reads(op, self.form)
             self.loops[op] = inside = merged(live, around)
             for inner in blocks(op):
-                inside = merged(inside, self.block(inner, self.loops[op], always))
+                inside = merged(inside, self.block(inner, self.loops[op], always, is_read))
             for var in bound_by(op):
                 inside.pop(var, None)
             replace(live, inside)
@@ -286,21 +337,26 @@ class Liveness:
             around = loop_reads(op, self.form)
             inside = merged(live, around)
             if kind is anf.While:
-                body = self.block(op.body, inside, always)  # type: ignore[attr-defined]
+                body = self.block(op.body, inside, always, False)
                 inside = merged(inside, body)
-                inside = self.block(op.test, inside, always)  # type: ignore[attr-defined]
+                inside = self.block(op.test, inside, always)
             else:
-                self.loops[op.source] = merged(live, around)  # type: ignore[attr-defined]
-                inside = self.block(op.body, merged(live, {}), always)  # type: ignore[attr-defined]
-                for param in op.params:  # type: ignore[attr-defined]
+                self.loops[op.source] = merged(live, around)
+                inside = self.block(op.body, merged(live, {}), always, is_read)
+                for param in op.params:
                     inside.pop(param, None)
             replace(live, merged(inside, around))
         elif kind is anf.Try:
-            handler = self.block(op.handler, live, always)  # type: ignore[attr-defined]
-            body = self.block(op.body, live, merged(always, handler))  # type: ignore[attr-defined]
+            handler = self.block(op.handler, live, always, is_read)
+            body = self.block(op.body, live, merged(always, handler), is_read)
             replace(live, merged(body, handler))
         else:
-            branches = [self.block(inner, live, always) for inner in blocks(op)]
+            branches = []
+            for inner in blocks(op):
+                after = live
+                if kind is anf.Match and any(inner is clause.guard for clause in op.clauses):
+                    after = merged(live, {use.var: READING for use in self.form.uses(op, instr.var)})
+                branches.append(self.block(inner, after, always, is_read or after is not live))
             if kind is anf.Logic or kind is anf.Match:
                 branches.append(dict(live))
             if branches:

@@ -78,9 +78,13 @@ class Representation:
 
     def uses_of(self, op: Op, var: Var | None) -> list[Use]:
         """How an operation uses those of its operands that are held. var: what its value is bound to."""
+        if type(op) is anf.Read:
+            return [Use(op.var, MOVE, var)] if self.holds(op.var.type) else []
         if not any(map(self.is_held, operands(op))):
             return []
         kind = type(op)
+        if kind is anf.Assign:
+            return [self.handed_to(op.var, op.value)]  # type: ignore[attr-defined]
         if kind is anf.CallBuiltin:
             return self.builtin_uses(op, var)  # type: ignore[arg-type]
         if kind is anf.CallRuntime:

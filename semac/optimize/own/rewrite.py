@@ -38,6 +38,13 @@ def calls_any(unit: Unit, names: frozenset[str]) -> bool:
     )
 
 
+def sets(op: anf.Op, var: Var) -> bool:
+    """Whether an operation sets a variable, in its blocks too."""
+    if type(op) is anf.Assign:
+        return op.var is var
+    return any(sets(instr.op, var) for inner in blocks(op) for instr in inner.instrs)
+
+
 class Rewriter:
     """Gives the variables of bare groups their form. hint: the name of variables that it makes."""
 
@@ -46,6 +53,7 @@ class Rewriter:
     def __init__(self, analysis: Analysis) -> None:
         self.groups = analysis.groups
         self.form = analysis.form
+        self.names_of = analysis.names_of
         self.out: list[Let] = []
         self.renamed: dict[Var, Var] = {}
         self.general: set[Var] = set()  # variables of raw groups whose branches give general maps all the same
@@ -126,6 +134,8 @@ class Rewriter:
 
     def instruction(self, instr: Let) -> None:
         op, var = instr.op, instr.var
+        if type(op) is anf.Assign and var is None and self.kind(op.var) and self.has_already(op):
+            return
         raw = [use for use in self.form.uses_of(op, var) if self.kind(use.var)]
         map_operands(op, self.current)
         if var is not None and self.kind(var) and self.form.fresh(op):
@@ -148,6 +158,25 @@ class Rewriter:
         self.out.append(instr)
         if type(op) is anf.Call and var is not None and self.kind(known_callee(op)) and not self.kind(var):
             self.wrap_result(instr, self.kind(known_callee(op)))
+
+    def has_already(self, op: anf.Assign) -> bool:
+        """Whether a variable is set to the value that it was read for, which has changed in place since."""
+        value = self.current(op.value)
+        while type(value) is Ref and type(value.var.op) is anf.Move:
+            value = self.current(value.var.op.value)
+        read = value.var if type(value) is Ref else None
+        if read is None or type(read.op) is not anf.Read or read.op.var is not op.var:
+            return False
+        return self.is_unset_since(read, op.var)
+
+    def is_unset_since(self, read: Var, changing: Var) -> bool:
+        """Whether nothing has set a variable since it was read in this block."""
+        for instr in reversed(self.out):
+            if instr.var is read:
+                return True
+            if sets(instr.op, changing):
+                return False
+        return False
 
     def wrap_result(self, instr: Let, kind: str) -> None:
         """A call gives a bare value to a variable that holds the general form."""
@@ -182,6 +211,8 @@ class Rewriter:
         """The operands that go to a variable as they are, and that variable."""
         if type(op) in (anf.Move, anf.Logic):
             return [(operands(op)[0], var)]
+        if type(op) is anf.Assign:
+            return [(op.value, op.var)]
         if isinstance(op, anf.Loop | anf.For):
             return list(zip(op.inits, op.params, strict=False))
         callee = known_callee(op) if type(op) is anf.Call else None
@@ -197,7 +228,11 @@ class Rewriter:
         if not self.kind(var):
             self.let(var, op, self.general_form(self.kind(subject.var), subject, op.span, op.type))
         elif var.name:
-            self.let(var, op, anf.Move(subject, span=op.span, type=op.type))
+            read = subject.var.op
+            if type(read) is anf.Read and self.is_unset_since(subject.var, read.var):
+                self.let(var, op, anf.Read(read.var, span=op.span, type=op.type))
+            else:
+                self.let(var, op, anf.Move(subject, span=op.span, type=op.type))
         else:
             self.renamed[var] = subject.var
 

@@ -21,7 +21,7 @@ from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis
 from semac.optimize.own.char_stacks import is_join, text_groups
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
-from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
+from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups, sets
 from semac.optimize.own.sinking import uses
 from semac.types.lattice import ANY, BOOL, LIST, NEVER, NIL, STR, Type, atom, list_of
 
@@ -101,7 +101,7 @@ def bind_empty_lists(block: Block) -> None:
         if isinstance(op, anf.Loop | anf.For):
             pairs = zip(op.params, op.inits, strict=False)  # that of `reduce` starts from the first item
             op.inits = [bound(init) if is_list(param) else init for param, init in pairs]
-        elif type(op) is anf.Call and known_callee(op) is not None:
+        elif (type(op) is anf.Call and known_callee(op) is not None) or (type(op) is anf.Assign and is_list(op.var)):
             map_operands(op, bound)
         out.append(instr)
     block.instrs = out
@@ -191,8 +191,11 @@ class StackRewriter(Rewriter):
 
     def took_top(self, subject: Ref) -> bool:
         """Whether the last reader of a stack read its top, which now drops it as well."""
+        changing = subject.var.op.var if type(subject.var.op) is anf.Read else None
         for earlier in reversed(self.out):
-            if uses(earlier, subject.var):
+            if changing is not None and sets(earlier.op, changing):
+                return False
+            if any(uses(earlier, name) for name in self.names_of(subject.var)):
                 op = earlier.op
                 if type(op) is not Python or op.kind not in TAKES or earlier.var is None:
                     return False

@@ -188,6 +188,23 @@ def with_entries(
     return new
 
 
+def set_entry(new: Map, key: Any, value: Any) -> Map:
+    """`(assoc new key value)` of a map that `assoc` has just made, which nobody else holds, and of which only entries
+    were read. The key is stored as it is."""
+    d = new.d
+    if len(d) > SMALL:  # the map may have taken it from an older one, which still reads it
+        return changed(new, key, value)
+    d[key] = value
+    return new
+
+
+def set_entries(new: Map, *entries: Any) -> Map:
+    """The same of several keys, each with its value after it."""
+    for index in range(0, len(entries), 2):
+        new = set_entry(new, entries[index], entries[index + 1])
+    return new
+
+
 @builtin("dissoc", type="keep map a b|hashmap c d, any, any... -> map a b|hashmap c d", pure=True)
 def dissoc(collection: Any, key: Any, *more: Any) -> Map:
     """Removes keys from a map: returns a map without their entries. The map itself stays as it is.

@@ -71,6 +71,31 @@ def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
     return List(sorted(items, key=partial(next, sizes)))  # the key function is called once an item, in their order
 
 
+def sorted_as(
+    collection: Any,
+    comparator: Callable[[Any, Any], Any],
+    key: Callable[[Any], Any],
+    is_down: bool,
+    is_turned: bool,
+    is_difference: bool,
+) -> List:
+    """`(sort collection comparator)`, where the compiler knows that the comparator compares a key of both elements and
+    has no effects. is_down: larger keys are first. is_turned: elements with equal keys change places, as they do where
+    the comparator says #f of them. is_difference: it subtracts the keys, which orders ints alone."""
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "sort")
+    try:
+        keys = list(map(key, items))
+        is_simple = set(map(type, keys)) == {int} or (not is_difference and _is_simple(keys))
+    except Exception:  # the comparator fails in its own way
+        is_simple = False
+    if not is_simple or type(keys[0]) is tuple:
+        return sort(collection, comparator)
+    from functools import partial
+
+    in_turn = reversed if is_turned else iter
+    return List(sorted(in_turn(items), key=partial(next, in_turn(keys)), reverse=is_down))
+
+
 def _is_simple(values: Sequence[Any]) -> bool:
     """Whether Python orders the values as Sema does."""
     kinds = set(map(type, values))
@@ -124,17 +149,26 @@ def _merged(items: list[Any], comparator: Callable[[Any, Any], Any]) -> list[Any
     total = len(items)
     while width < total:
         merged: list[Any] = []
+        append = merged.append
         for start in range(0, total, 2 * width):
             left, middle = start, min(start + width, total)
             right, end = middle, min(start + 2 * width, total)
-            while left < middle and right < end:
-                kept = comparator(items[left], items[right])
-                if kept is True or (kept is not False and (type(kept) is not int or kept <= 0)):
-                    merged.append(items[left])
-                    left += 1
-                else:
-                    merged.append(items[right])
-                    right += 1
+            if right < end:
+                first, second = items[left], items[right]
+                while True:
+                    kept = comparator(first, second)
+                    if kept is True or (kept is not False and (type(kept) is not int or kept <= 0)):
+                        append(first)
+                        left += 1
+                        if left == middle:
+                            break
+                        first = items[left]
+                    else:
+                        append(second)
+                        right += 1
+                        if right == end:
+                            break
+                        second = items[right]
             merged += items[left:middle]
             merged += items[right:end]
         items = merged
