@@ -66,6 +66,7 @@ class CompiledUnit:
         self.filename = filename
         self.forms = forms
         self.packs = True  # whether functions that seldom run may have stubs in their place
+        self.tables: tuple[Any, Any] | None = None  # of places and sites, once they were asked for
 
     @property
     def macro_files(self) -> list[str]:
@@ -91,7 +92,10 @@ class CompiledUnit:
         code: CodeType = compile(tree, self.filename, "exec", dont_inherit=True)
         if self.is_input:
             code = next(constant for constant in code.co_consts if type(constant) is CodeType)
-        return with_places(code, self.unit.places.table(), self.unit.sites.table(), silent=self.unit.silent)
+        if self.tables is None:
+            self.tables = self.unit.places.table(), self.unit.sites.table()
+        places, sites = self.tables
+        return with_places(code, places, sites, silent=self.unit.silent)
 
     def show_warnings(self) -> None:
         """Writes to stderr what the language accepts although it is a mistake."""

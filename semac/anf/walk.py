@@ -26,8 +26,10 @@ from semac.anf.nodes import (
     Result,
     SequencePattern,
     Stage,
+    Try,
     VarPattern,
     While,
+    With,
 )
 from semac.ir.nodes import Function, NamedLet, Var
 
@@ -42,6 +44,7 @@ def with_subclasses(kind: type[Op]) -> list[type[Op]]:
 
 NESTING = HOLDERS | {kind for kind in with_subclasses(Op) if kind.blocks}  # operations that have blocks
 WITH_CODE = NESTING | {Closure}
+BINDING = frozenset((Destructure, Match, Loop, For, Comprehension, Try, With))
 
 
 class Readers(dict[type[Op], Callable[[Any], list[Expr]]]):
@@ -105,6 +108,8 @@ def blocks(op: Op) -> list[Block]:
 def bound(op: Op) -> list[Var]:
     """The variables that an operation binds besides its value: those of patterns, loops and handlers."""
     kind = type(op)
+    if kind not in BINDING:
+        return []
     if kind is Destructure:
         return pattern_vars(op.pattern)  # type: ignore[attr-defined]
     if kind is Match:
@@ -116,8 +121,8 @@ def bound(op: Op) -> list[Var]:
     if kind is Comprehension:
         stages: list[Stage] = op.stages  # type: ignore[attr-defined]
         return [*pattern_vars(op.target), *(stage.var for stage in stages if stage.var is not None)]  # type: ignore[attr-defined]
-    var = getattr(op, "target", None) if hasattr(op, "target") else getattr(op, "var", None)
-    return [var] if var is not None and kind.__name__ in ("Try", "With") else []
+    var = op.var if kind is Try else op.target  # type: ignore[attr-defined]
+    return [var] if var is not None else []
 
 
 def params_of(target: NamedLet | Function | For) -> list[Var]:

@@ -114,7 +114,9 @@ class Pass:
 PASSES: tuple[Pass, ...] = (
     Pass("dispatch", dispatch_directly, [MULTI]),  # calls of multimethods ask for the dispatch value themselves
     Pass("loops", loop_over_items, TABLE),  # `map`, folds and their kin over known functions become loops
-    Pass("updates", expand_updates, (*ARGUMENTS, *ALIASES)),  # `update-in` and its kin become look-ups and `assoc`
+    Pass(
+        "updates", expand_updates, (*ARGUMENTS, *ALIASES, "assoc")
+    ),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
     Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there

@@ -76,7 +76,7 @@ class Type:
     is_local: bool  # names something of a unit
     is_vague: bool  # functions or arrays that it doesn't name can be reached through a value
     depth: int
-    joins: dict[Type, Type]
+    joins: dict[Type | int, Type]  # what came of joining it with types, and of restricting it to tags
 
     def __repr__(self) -> str:
         return show(self)
@@ -239,12 +239,7 @@ def _describe(new: Type) -> None:
     new.is_vague = new.arrays is None or new.fns is None
     if not new.tags & (LIST | VECTOR | DICT):
         return
-    for part in (
-        new.item,
-        new.vitem,
-        new.key,
-        new.value,
-    ):  # what is inside of `vec`, `row` and `shape` can be reached by these
+    for part in (new.item, new.vitem, new.key, new.value):  # what is inside of `vec`, `row` and `shape` is in these
         new.refs |= part.refs
         new.is_vague = new.is_vague or part.is_vague
     inner = [new.item, new.vitem, new.key, new.value, *(new.row or ()), *(new.vec or ())]
@@ -441,10 +436,10 @@ def restrict(type_: Type, tags: int) -> Type:
     kept = type_.tags & tags
     if kept == type_.tags:
         return type_
-    return make(
+    return type_.joins.get(kept) or type_.joins.setdefault(kept, make(
         kept, type_.item, type_.vec, type_.vitem, type_.arrays, type_.key, type_.value, type_.shape, type_.records,
         type_.fns, type_.form, type_.row, type_.optional, type_.nodes,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def includes(wide: Type, narrow: Type) -> bool:

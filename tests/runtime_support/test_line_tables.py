@@ -27,9 +27,11 @@ LONG_LINES = "\n".join(f"{' ' * 0}value = f({'a, ' * count}b)(c\n, d)" for count
 @pytest.mark.parametrize("text", [Path(argparse.__file__).read_text(), Path(typing.__file__).read_text(), LONG_LINES])
 def test_positions_stay(text: str) -> None:
     for code in codes(compile(text, "<test>", "exec")):
-        table = merged(code.co_linetable)
+        table, positions = merged(code.co_linetable, code.co_firstlineno)
         assert len(table) <= len(code.co_linetable)
         assert list(code.replace(co_linetable=table).co_positions()) == list(code.co_positions())
+        places = set(code.co_positions())
+        assert positions == {(line, col + 1, end or 0) for line, _, col, end in places if line and col is not None}
 
 
 numbers = st.integers(1, 100_000)

@@ -17,28 +17,33 @@ ONE_LINE, NO_COLUMNS, LONG, NOWHERE = 10, 13, 14, 15  # forms; those below ONE_L
 
 MANY = 4096  # entries that are kept
 
-Entry = tuple[int, bytes, bytes]  # units; the entry without them; the same for instructions behind it, on its line
+# Units; the entry without them; the same for instructions behind it, on its line; how many lines it is below the one
+# before it; its columns, counted from 1, or 0 where it has none.
+Entry = tuple[int, bytes, bytes, int, int, int]
+Position = tuple[int, int, int]  # line, column, end column
 KNOWN: dict[bytes, Entry] = {}
 
 
-def merged(table: bytes) -> bytes:
-    """The table with fewer entries for the same positions."""
-    if not WRITES_EACH:
-        return table
+def merged(table: bytes, line: int) -> tuple[bytes, set[Position]]:
+    """The table with fewer entries for the same positions, and these positions. line: the first one of the code."""
     from re import findall
 
     out = bytearray()
+    positions: set[Position] = set()
     written = settled = b""
     units = 0
     for text in findall(rb"[\x80-\xff][\x00-\x7f]*", table):
-        more, place, place_behind = KNOWN.get(text) or entry_of(text)
+        more, place, place_behind, below, col, end = KNOWN.get(text) or entry_of(text)
         if place == settled:
             units += more
         else:
             write(out, written, settled, units)
             units, written, settled = more, place, place_behind
+            line += below
+            if col and line:
+                positions.add((line, col, end))
     write(out, written, settled, units)
-    return bytes(out)
+    return bytes(out) if WRITES_EACH else table, positions
 
 
 def write(out: bytearray, written: bytes, settled: bytes, units: int) -> None:
@@ -65,12 +70,31 @@ def read_entry(text: bytes) -> Entry:
     form = (text[0] & FORM) >> 3
     written = bytes((text[0] & ~UNITS,)) + text[1:]
     units = (text[0] & UNITS) + 1
-    if form < ONE_LINE or form == NOWHERE:
-        return units, written, written
+    if form == NOWHERE:
+        return units, written, written, 0, 0, 0
+    if form < ONE_LINE:
+        col = form << 3 | text[1] >> 4
+        return units, written, written, 0, col + 1, col + (text[1] & 15)
     if form < NO_COLUMNS:
-        return units, written, on_same_line(text[1], text[2])
-    behind = next(index for index in range(1, len(text)) if not text[index] & 0x40) + 1  # the line is a varint
-    return units, written, bytes((written[0], 0)) + text[behind:]
+        return units, written, on_same_line(text[1], text[2]), form - ONE_LINE, text[1] + 1, text[2]
+    below, behind = number(text, 1)
+    below = -(below >> 1) if below & 1 else below >> 1
+    col = end = 0
+    if form == LONG:
+        _, at = number(text, behind)
+        col, at = number(text, at)
+        end, _ = number(text, at)
+    return units, written, bytes((written[0], 0)) + text[behind:], below, col, max(end - 1, 0)
+
+
+def number(text: bytes, at: int) -> tuple[int, int]:
+    """The number that is written at a place, six bits a byte, and the place behind it."""
+    value = shift = 0
+    while text[at] & 0x40:
+        value |= (text[at] & 0x3F) << shift
+        shift += 6
+        at += 1
+    return value | text[at] << shift, at + 1
 
 
 def on_same_line(col: int, end_col: int) -> bytes:

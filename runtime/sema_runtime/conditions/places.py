@@ -116,6 +116,8 @@ def unsigned(number: int) -> int:
 
 def _packed(numbers: list[int]) -> bytes:
     """Numbers, small ones in a byte: seven bits each, the lowest first."""
+    if max(numbers, default=0) < 128:
+        return bytes(numbers)
     text = bytearray()
     for number in numbers:
         rest = number

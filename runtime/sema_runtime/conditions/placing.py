@@ -39,8 +39,7 @@ def with_places(
     read = silent.get((code.co_firstlineno, code.co_name, code.co_varnames[: code.co_argcount])) if silent else None
     if read is not None:
         constants = (*constants, (SILENT, *read))
-    everywhere = set(code.co_positions())
-    positions = {(line, col + 1, end or 0) for line, _, col, end in everywhere if line and col is not None}
+    table, positions = merged(code.co_linetable, code.co_firstlineno)
     starts: set[Position] = {(line, col) for line, col, end in positions if end < sites_table.MARK}
     if calls:
         own = _sites({end // sites_table.MARK for _, _, end in positions}, calls)
@@ -58,7 +57,6 @@ def with_places(
         text = places_table.encoded(entries, code.co_firstlineno)
         constants = (*constants, texts.setdefault(text, text))
     shown = code.co_name.removeprefix(PRIVATE)  # debuggers show one function; the qualified name tells copies apart
-    table = merged(code.co_linetable)
     return code.replace(co_name=shown, co_consts=constants, co_linetable=texts.setdefault(table, table))
 
 

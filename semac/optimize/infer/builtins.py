@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
@@ -72,12 +73,13 @@ def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
     """The type of a call of a builtin, where it returns."""
     plan = plan_for(op.name, len(args))
     if plan is not None and NEVER not in args:
-        args = [
-            arg if arg is ANY or not arg.tags & ~use.tags else restrict(arg, use.tags)
-            for use, arg in zip(plan.uses, args, strict=True)
-        ]  # what is left of them where the call returns
-        if NEVER in args:
-            return NEVER
+        for index, refused in enumerate(plan.refused):
+            arg = args[index]
+            if arg.tags & refused and arg is not ANY:
+                args = list(args)
+                args[index] = arg = restrict(arg, ~refused)  # what is left of it where the call returns
+                if arg is NEVER:
+                    return NEVER
     by_rule = RULES.get(op.name)
     if by_rule is not None:
         type_ = by_rule(flow, op, args)
@@ -93,10 +95,10 @@ def leave_out_refused(flow: Flow, op: CallBuiltin, args: list[Type]) -> None:
         facts.narrow(first.var, ARRAY)
     plan = plan_for(op.name, len(args))
     if plan is not None:
-        for use, value, arg in zip(plan.uses, op.args, args, strict=True):
-            if type(value) is Ref and arg is not ANY and arg.tags & ~use.tags:
+        for refused, value, arg in zip(plan.refused, op.args, args, strict=True):
+            if arg.tags & refused and arg is not ANY and type(value) is Ref:
                 value.var.is_vouched = True
-                facts.narrow(value.var, use.tags)
+                facts.narrow(value.var, ~refused)
     if flow.tells_signs and INDEXED.get(op.name) == len(args) and args[0].only(SEQUENCE | ARRAY | STR):
         if type(op.args[1]) is Ref and args[1].only(INT):
             facts.narrow(op.args[1].var, COUNT)  # nothing has an item before the first
@@ -108,13 +110,13 @@ def called_function(flow: Flow, function: Any, args: list[Type], op: Op | None =
         return flow.call_known(function, args)
     if type(function) is RecordMember:
         return flow.call_member(function, args)
-    if any(arg is NEVER for arg in args):
+    if NEVER in args:
         return NEVER
     return builtin_result(flow, CallBuiltin(function, [Ref(UNKNOWN, arg) for arg in args]), args)
 
 
 def by_signature(flow: Flow, name: str, args: list[Type]) -> Type:
-    if any(arg is NEVER for arg in args):
+    if NEVER in args:
         return NEVER
     plan = plan_for(name, len(args))
     if plan is None:
@@ -273,6 +275,22 @@ def setattr_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     return None
 
 
+@cache
+def settled(functions: frozenset[Any], least: int) -> Type | None:
+    """What builtins give whatever their arguments are, of which there are at least so many; None where that differs."""
+    result = NEVER
+    for function in functions:
+        if type(function) is not str:
+            return None
+        for count in range(least, least + MANY_ITEMS):
+            plan = plan_for(function, count)
+            if plan is not None:
+                if plan.result is None:
+                    return None
+                result = join(result, plan.result)
+    return None if result is NEVER else result
+
+
 @rule("apply")
 def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if len(args) < 2 or NEVER in args:
@@ -286,7 +304,10 @@ def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if head.fns == {"append"} and args[-1].only(SEQUENCE) and more.only(LIST):
         return list_of(more.item, FLAT)
     if any(type(function) is not Function for function in head.fns):
-        return None
+        result = settled(head.fns, len(args) - 2)
+        if result is not None:
+            by_signature(flow, op.name, args)
+        return result
     result = NEVER
     for function in head.fns:
         for param in function.params:

@@ -84,9 +84,10 @@ class Facts:
 
     def impossible(self, mark: int) -> bool:
         """Whether something that was said since mark can't be."""
-        return any(
-            self.env.get(var) is NEVER and self.flow.declared(var) is not NEVER for var, _, _ in self.trail[mark:]
-        )
+        for var, _, _ in self.trail[mark:]:
+            if self.env.get(var) is NEVER and self.flow.declared(var) is not NEVER:
+                return True
+        return False
 
     def has_second(self, var: Var) -> bool:
         """Whether the rest of a list surely has an item."""
@@ -169,7 +170,7 @@ class Facts:
             return
         for subject, other, name in ((a, b, test), (b, a, signs.MIRRORED[test])):
             if type(subject) is Ref:
-                left = signs.kept(name, outcome, subject.type.tags, signs.signs_in(other.type.tags))
+                left = signs.kept(name, outcome, subject.type.tags, other.type.tags)
                 self.narrow(subject.var, left | subject.type.tags & HUGE)
 
     def assume_builtin(self, op: CallBuiltin, outcome: bool) -> None:

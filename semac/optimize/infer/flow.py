@@ -170,7 +170,8 @@ class Flow:
     def operand(self, value: Expr) -> Type:
         """The type of an atom where it stands, which it gets."""
         if type(value) is Ref:
-            value.type = self.var(value.var)
+            known = self.facts.env.get(value.var)
+            value.type = self.declared(value.var) if known is None else known
         return value.type if self.tells_signs else of_any_sign(value.type)
 
     def var(self, var: Var) -> Type:
@@ -182,12 +183,13 @@ class Flow:
         if not var.name and var.readers is None:  # it has one definition, which has been visited
             type_: Type = var.type
             return type_
-        return unfolded(self.solver, self.solver.read(var))
+        type_ = self.solver.read(var)
+        return unfolded(self.solver, type_) if type_.nodes else type_
 
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
         type_ = OPS[type(op)](self, op)
-        if type_.depth > MAX_DEPTH or op in self.solver.folding:
+        if type_.depth > MAX_DEPTH or (self.solver.folding and op in self.solver.folding):
             type_ = bounded(self.solver, op, type_)
         if type_.nodes:
             type_ = unfolded(self.solver, type_)
@@ -239,7 +241,7 @@ class Flow:
 
     def apply(self, head: Type, args: list[Type], op: Op | None = None) -> Type:
         """The type of a call of a value of a type."""
-        args = [unfolded(self.solver, arg) for arg in args]
+        args = [unfolded(self.solver, arg) if arg.nodes else arg for arg in args]
         result = NEVER
         if head is NEVER or NEVER in args:
             return result  # it isn't known to be reached
@@ -340,9 +342,6 @@ class Flow:
         return join(maps.value, atom(default)) if maps.tags else NEVER
 
     # Records
-
-    def make_record_type(self, op: anf.MakeRecordType) -> Type:
-        return ANY
 
     def record_function(self, op: anf.RecordFunction) -> Type:
         self.operand(op.kind)
@@ -474,7 +473,7 @@ OPS: dict[type, Callable[[Flow, Any], Type]] = {
     anf.Call: Flow.call,
     anf.CallBuiltin: Flow.call_builtin,
     anf.CallRuntime: Flow.call_runtime,
-    anf.MakeRecordType: Flow.make_record_type,
+    anf.MakeRecordType: lambda flow, op: ANY,
     anf.RecordFunction: Flow.record_function,
     anf.MakeVector: Flow.make_vector,
     anf.MakeMap: Flow.make_map,

@@ -174,10 +174,15 @@ def local_functions(codes: list[Block]) -> set[Function]:
                 elif type(op) is Call and type(op.head) is Ref and op.head.var.known_function is not None:
                     function = op.head.var.known_function
                     holders.update(function.params if code_of(function) in own else ())
-    while True:
+    seen: dict[Block, tuple[set[Var], list[tuple[Var, Var]]]] = {}
+    while made:
         local = {function for var, function in made.items() if var in holders}
         inner = [*codes, *map(code_of, local)]
-        shown = {var for code in inner for var in handed_on(code, holders)}
+        for code in inner:
+            if code not in seen:
+                seen[code] = handed_on(code, holders)
+        shown = set().union(*(seen[code][0] for code in inner))
+        shown.update(var for code in inner for param, var in seen[code][1] if param not in holders)
         shown.update(param for function in made.values() if function not in local for param in function.params)
         for code in inner:
             for other in made_in(code) - local:
@@ -185,6 +190,7 @@ def local_functions(codes: list[Block]) -> set[Function]:
         if holders.isdisjoint(shown):
             return local
         holders -= shown
+    return set()
 
 
 def made_in(code: Block) -> set[Function]:
@@ -192,21 +198,32 @@ def made_in(code: Block) -> set[Function]:
     return {closure.function for closure in closures}
 
 
-def handed_on(code: Block, holders: set[Var]) -> Iterator[Var]:
-    """The variables whose values code does something else with than calling them or handing them to holders."""
+def handed_on(code: Block, holders: set[Var]) -> tuple[set[Var], list[tuple[Var, Var]]]:
+    """(the holders whose values code does something else with than calling them or handing them to parameters; those
+    that parameters get, as pairs of a parameter and a holder)."""
+    shown: set[Var] = set()
+    given: list[tuple[Var, Var]] = []
     for block in all_blocks(code, into_functions=False):
         for instr in block.instrs:
             op = instr.op
             values = operands(op)
             if type(op) is Call:
                 params = known_params(op)
-                values = [
-                    arg for index, arg in enumerate(op.args) if index >= len(params) or params[index] not in holders
+                values = op.args[len(params) :]
+                given += [
+                    (param, arg.var)
+                    for param, arg in zip(params, op.args, strict=False)
+                    if type(arg) is Ref and arg.var in holders
                 ]
             elif type(op) is CallBuiltin:
-                values = [value for index, value in enumerate(op.args) if not is_called_at_once(op, index)]
-            yield from (value.var for value in values if type(value) is Ref)
-        yield from (value.var for value in exit_operands(block.exit) if type(value) is Ref)
+                values = [
+                    value
+                    for index, value in enumerate(op.args)
+                    if type(value) is Ref and value.var in holders and not is_called_at_once(op, index)
+                ]
+            shown.update(value.var for value in values if type(value) is Ref and value.var in holders)
+        shown.update(value.var for value in exit_operands(block.exit) if type(value) is Ref and value.var in holders)
+    return shown, given
 
 
 def known_params(op: Call) -> list[Var]:

@@ -111,15 +111,17 @@ class Use:
 
 class Plan:
     """What there is to do about a call of a builtin with so many arguments. unbound: variables of the result alone.
-    result: its type, where that is always the same."""
+    result: its type, where that is always the same. refused: by argument, the kinds of values for which the call can't
+    return."""
 
-    __slots__ = ("calls", "result", "signature", "unbound", "uses")
+    __slots__ = ("calls", "refused", "result", "signature", "unbound", "uses")
 
     def __init__(self, signature: Signature, count: int) -> None:
         self.signature = signature
         shown = variables(signature.result)
         self.unbound = sorted(shown.difference(*(variables(param.type) for param in signature.params)))
         self.uses = [Use(signature.param(index), shown) for index in range(count)]
+        self.refused = [ALL & ~use.tags for use in self.uses]
         self.calls = any(use.function is not None for use in self.uses)
         self.result = None if shown else instantiate(signature.result, {})
 

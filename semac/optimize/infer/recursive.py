@@ -23,7 +23,11 @@ def bounded(solver: Solver, op: Op, type_: Type) -> Type:
     if type_.depth > MAX_DEPTH:
         solver.folding.add(op)
     if op in solver.folding and type_.tags & CONTAINER:
-        type_ = folded(solver, op, type_, (kind_of(type_),), {})
+        key = (op, type_, solver.times)
+        known = solver.folded.get(key)  # what was put into nodes then is there
+        if known is None:
+            known = solver.folded[key] = folded(solver, op, type_, (kind_of(type_),), {})
+        type_ = known
     return limited(type_)
 
 

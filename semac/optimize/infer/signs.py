@@ -8,7 +8,7 @@ is an index, a dividend, or the start of a range.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import cache, reduce
 
 from semac.types.lattice import COUNT, HUGE, INT, NEGATIVE, POSITIVE, ZERO, Type, atom, join
 
@@ -63,14 +63,19 @@ def added(a: int, b: int) -> int:
     return of_pairs(_sum, a, b)
 
 
-def of_call(name: str, operands: list[int]) -> int:
+def of_call(name: str, operands: Iterable[int]) -> int:
     """The signs of a call of an arithmetic builtin whose operands are ints with these signs; 0 where it raises."""
+    return _of_call(name, tuple([tags & (NEGATIVE | COUNT) for tags in operands]))
+
+
+@cache
+def _of_call(name: str, operands: tuple[int, ...]) -> int:
     if not operands:
         return POSITIVE if name == "*" else ZERO if name == "+" else 0
     if name == "-":
         if len(operands) == 1:
             return negated(operands[0])
-        operands = [operands[0], *map(negated, operands[1:])]
+        operands = (operands[0], *map(negated, operands[1:]))
     pair = PAIRS[name]
     return reduce(lambda a, b: of_pairs(pair, a, b), operands)
 
@@ -114,7 +119,12 @@ FAILED = {"=": "!=", "<": ">=", ">": "<=", "<=": ">", ">=": "<"}  # what is true
 MIRRORED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-def kept(test: str, holds: bool, subject: int, others: Iterable[int]) -> int:
+def kept(test: str, holds: bool, subject: int, other: int) -> int:
     """The signs that are left of an int where its comparison with one of other signs holds, or doesn't."""
-    test = test if holds else FAILED[test]
+    return _kept(test if holds else FAILED[test], subject & (NEGATIVE | COUNT), other & (NEGATIVE | COUNT))
+
+
+@cache
+def _kept(test: str, subject: int, other: int) -> int:
+    others = signs_in(other)
     return reduce(int.__or__, (a for a in signs_in(subject) if any(_may_be(test, a, b) for b in others)), 0)

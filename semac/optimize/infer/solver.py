@@ -55,6 +55,7 @@ class Solver:
         self.current: Any = None  # the block or function that is being visited
         self.growths: dict[Holder, int] = {}
         self.folding: set[Op] = set()  # operations that make values of recursive types
+        self.folded: dict[tuple[Op, Type, int], Type] = {}
         self.nodes: dict[Any, Node] = {}  # by operation and kind of container
         self.made: set[Function] = set()  # functions whose making has been visited
         self.opening: list[tuple[Any, int]] | None = None  # what is left to open, and when, while something is

@@ -130,6 +130,10 @@ def test_of(op: While) -> tuple[Count, list[Let], Block | None, Let] | None:
     for instr in op.test.instrs:
         if instr in consumed:
             continue
+        if type(instr.op) is Read and instr.var is not None and is_left_alone(instr.op.var, op):
+            hoisted.add(instr.var)
+            prefix.append(instr)
+            continue
         if type(instr.op) is Read and instr.var is not None and not is_settled_global(instr.op.var):
             counters[instr.var] = instr.op.var
             continue
@@ -153,6 +157,14 @@ def test_of(op: While) -> tuple[Count, list[Let], Block | None, Let] | None:
 def is_settled_global(var: Var) -> bool:
     """Whether a global, once it can be read, always has the same value."""
     return var.is_global and not var.assigned and var.defined == 1
+
+
+def is_left_alone(var: Var, loop: While) -> bool:
+    """Whether a local variable has one value while a loop runs: nothing in it sets the variable, and no closure does."""
+    if var.is_global or var.early or var.captured:
+        return False
+    code = (instr for block in (loop.test, loop.body) for instr in instructions(block))
+    return not any(type(instr.op) is Assign and instr.op.var is var for instr in code)
 
 
 def is_settled_read(instr: Let, hoisted: set[Var]) -> bool:

@@ -1,4 +1,5 @@
-"""`map/update`, `update-in`, `assoc-in` and `get-in` become look-ups and `assoc`, before types are inferred.
+"""`map/update`, `update-in`, `assoc-in` and `get-in` become look-ups and `assoc`, before types are inferred. `assoc` to a
+map that is written out becomes part of that.
 
 So what is known of maps goes through them, and maps that nobody else sees change in place. A path must be written out
 as a vector; the function must be one that `loops/functions.py` knows how to apply. Sound because the runtime's own
@@ -9,7 +10,21 @@ function is called, and `assoc` to a checked level can't fail.
 from __future__ import annotations
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, Closure, Expr, Let, Lit, MakeVector, Move, Op, Ref
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    CallBuiltin,
+    CallRuntime,
+    Closure,
+    Expr,
+    Let,
+    Lit,
+    MakeMap,
+    MakeVector,
+    Move,
+    Op,
+    Ref,
+)
 from semac.anf.walk import blocks
 from semac.fingerprint import is_traced
 from semac.ir.intrinsics import LEVEL, LOOK, NEW_KEY, UPDATED
@@ -86,6 +101,8 @@ class Expander:
         while todo:
             instr = todo.pop()
             op = instr.op
+            if type(op) is CallBuiltin and op.name == "assoc":
+                write_out(instr, op)
             expanded = self.expanded(op, instr) if type(op) is CallBuiltin else None
             if expanded is not None:
                 todo += expanded[::-1]  # the function's body may have such calls, too
@@ -130,6 +147,14 @@ class Expander:
         for var in [*moved.params, *moved.locals]:
             var.owner = self.owner or self.main
         self.out = [instr for instr in self.out if instr.var is not function.var]
+
+
+def write_out(instr: Let, op: CallBuiltin) -> None:
+    """`assoc` to a map that is written out, whose keys surely can be some, is a map written out."""
+    first = op.args[0] if len(op.args) >= 3 and len(op.args) % 2 else None
+    made = first.var.op if type(first) is Ref and is_fixed(first.var) else None
+    if type(made) is MakeMap and all(type(key) is Lit for key in made.items[::2]):
+        replace(instr, MakeMap([*made.items, *op.args[1:]], span=op.span, type=op.type))
 
 
 def path_of(path: Expr) -> list[Expr] | None:

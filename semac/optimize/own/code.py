@@ -12,6 +12,7 @@ from semac.ir.unit import Unit
 from semac.optimize.own.representation import Representation, known_callee
 
 LOOPS = (anf.Loop, anf.For)
+HANDING = frozenset((anf.Call, *LOOPS))
 
 
 class Code:
@@ -42,15 +43,19 @@ def is_relevant(code: Code, form: Representation) -> bool:
     function = code.function
     if function is not None and (form.holds(function.type) or any(form.holds(param.type) for param in function.params)):
         return True
+    others = ~form.tags
     for inner in code.blocks:
-        if any(form.holds(value.type) for value in exit_operands(inner.exit)):
-            return True
+        for value in exit_operands(inner.exit):
+            if form.holds(value.type):
+                return True
         for instr in inner.instrs:
             op = instr.op
-            if form.holds(op.type) or any(form.holds(value.type) for value in operands(op)):
-                return True
-            if any(form.holds(param.type) for param in [*(param for param, _ in handed(op)), *starts(op)]):
-                return True
+            for part in (op, *operands(op)):
+                if part.type.tags and not part.type.tags & others:  # as `form.holds` says it
+                    return True
+            if type(op) in HANDING:
+                if any(form.holds(param.type) for param in [*(param for param, _ in handed(op)), *starts(op)]):
+                    return True
     return False
 
 
@@ -87,12 +92,15 @@ def called_elsewhere(code: list[Code]) -> set[Function]:
                 elif type(op) not in (anf.Move, anf.Assign, anf.Closure):
                     values += operands(op)
             for value in values:
-                functions.update(ref for ref in value.type.refs if type(ref) is Function)
+                if value.type.refs:
+                    functions.update(ref for ref in value.type.refs if type(ref) is Function)
     return functions
 
 
 def handed(op: Any) -> list[tuple[Var, Any]]:
     """The variables that get their values from an operation, with these: of a loop, of a function that it calls."""
+    if type(op) not in HANDING:
+        return []
     if isinstance(op, LOOPS):
         return list(zip(op.params, op.inits, strict=False))
     callee = known_callee(op) if type(op) is anf.Call else None

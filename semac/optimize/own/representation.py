@@ -80,7 +80,11 @@ class Representation:
         """How an operation uses those of its operands that are held. var: what its value is bound to."""
         if type(op) is anf.Read:
             return [Use(op.var, MOVE, var)] if self.holds(op.var.type) else []
-        if not any(map(self.is_held, operands(op))):
+        others = ~self.tags
+        for value in operands(op):
+            if type(value) is Ref and value.type.tags and not value.type.tags & others:
+                break  # it is held
+        else:
             return []
         kind = type(op)
         if kind is anf.Assign:
@@ -95,6 +99,8 @@ class Representation:
             return self.call_uses(op)  # type: ignore[arg-type]
         if kind is anf.Loop or kind is anf.For:
             return self.loop_uses(op)
+        if kind is anf.Comprehension:
+            return self.each(op, dict.fromkeys(range(len(op.sources)), self.lent))  # type: ignore[attr-defined]
         if kind is anf.If or (kind is anf.Python and op.kind in TESTS):  # type: ignore[attr-defined]
             return self.each(op, {0: READ})
         if kind is anf.Logic:

@@ -18,7 +18,7 @@ from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Let, Op, Ref
 from semac.anf.walk import all_blocks, blocks, bound, exit_operands, operands, refs
-from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.intrinsics import FIELD, FIELD_LOOK, KEYWORD_GET
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
@@ -29,6 +29,7 @@ from semac.optimize.versions.apart import is_handed_over
 from semac.types.lattice import DICT, FN, NIL, atom
 
 CHANGERS = frozenset(("assoc", "dissoc"))
+LOOKS = frozenset((KEYWORD_GET, FIELD, FIELD_LOOK))
 STILL = frozenset((anf.Move, anf.Read, anf.MakeVector, anf.MakeMap))  # operations that run no other code
 
 
@@ -166,6 +167,8 @@ class Uses:
             self.changed.update(self.aliases)
             self.is_stored = False
             return self.follows(var)
+        if type(op) is anf.Comprehension and how == [LEND]:  # it goes through the map's own entries
+            return all(self.is_still(instr.op) for inner in blocks(op) for instr in inner.instrs)
         return how == [READ] or (how == [LEND] and is_quiet(op))
 
     def is_still(self, op: Op) -> bool:
@@ -176,7 +179,7 @@ class Uses:
             return op.var is not self.variable
         if type(op) in (anf.If, anf.Logic):
             return all(self.is_still(instr.op) for inner in blocks(op) for instr in inner.instrs)
-        return type(op) in STILL or (type(op) is anf.CallRuntime and op.path == KEYWORD_GET)
+        return type(op) in STILL or (type(op) is anf.CallRuntime and op.path in LOOKS)
 
     def follows(self, var: Var | None) -> bool:
         """Another variable holds the map from here on."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from semac.anf.nodes import Assign, Block, Read, Ref
-from semac.anf.walk import all_blocks, code_of, operands
+from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, MakeMap, Op, Read, Ref
+from semac.anf.walk import all_blocks, code_of, instructions, operands
 from semac.fingerprint import is_traced
+from semac.ir.intrinsics import LEVEL
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.infer.importing import mixed_code
@@ -21,11 +22,15 @@ from semac.optimize.rows.rewrite import Rewriter
 from semac.optimize.rows.rules import RULES
 from semac.optimize.versions.apart import hand_over, mentioned, replace, variable
 
+MAKERS = frozenset(("list", "map/entries"))
+
 
 def make_tuples_at_import(unit: Unit, private: Collection[Function]) -> set[Function]:
     """Rewrites the code of a module that runs at import. private: the copies. Returns the functions, copies and those
     inside of them, that aren't copies any more: they take or give tuples, or read variables of the import's own."""
     if unit.is_text or unit.is_input or is_traced() or "rows" in left_out(unit):
+        return set()
+    if not any(makes_rows(instr.op) for form in unit.blocks for instr in instructions(form)):
         return set()
     code = [each if type(each) is Block else code_of(each) for each in unit.at_import]
     apart = {var: variable(unit, var) for var in kept_apart(unit, code)} if "apart" not in left_out(unit) else {}
@@ -46,6 +51,14 @@ def make_tuples_at_import(unit: Unit, private: Collection[Function]) -> set[Func
     return {function for function in rewriter.changed if function is not None} | {
         function for function in private if used & mentioned(code_of(function))
     }
+
+
+def makes_rows(op: Op) -> bool:
+    """Whether an operation makes what may become a tuple."""
+    kind = type(op)
+    if kind is CallBuiltin:
+        return op.name in MAKERS  # type: ignore[attr-defined]
+    return kind is MakeMap or (kind is CallRuntime and op.path == LEVEL)  # type: ignore[attr-defined]
 
 
 def kept_apart(unit: Unit, code: list[Block]) -> list[Var]:

@@ -44,6 +44,7 @@ PRINTING = frozenset(("println", "print", "display", "str"))  # show lists and m
 SELECTING = frozenset(("find", "sort-by", "group-by", "key-by"))  # comprehensions that give the items
 TESTS = frozenset(("nil?", "not"))  # what a map answers as a tuple does
 ATOM_CLASSES = frozenset((Keyword, Symbol, Char, str, int, float, bool, type(None)))
+PLAIN = ATOM_CLASSES - {Keyword}  # a keyword may be called
 ATOMIC = ATOMS | {"other"}
 
 
@@ -81,6 +82,7 @@ class Flows:
         self.edges: list[tuple[Let, int]] = []
         self.places: dict[Any, Place] = {}  # of variables, and of the results of functions
         self.all: list[Place] = []
+        self.atom = Place(is_atom=True)  # of all literals that hold nothing
         self.is_closed = unit.is_sealed
         self.defined: set[Var] = set()  # globals
         self.read: set[Var] = set()
@@ -106,11 +108,12 @@ class Flows:
         return place
 
     def of(self, key: Any) -> Place:
-        if key not in self.places:
-            self.places[key] = self.new()
+        place = self.places.get(key)
+        if place is None:
+            place = self.places[key] = self.new()
             if type(key) is Var and key.is_global and not self.is_closed and key.known_function is None:
-                self.places[key].is_deep = not key.is_private
-        return found(self.places[key])
+                place.is_deep = not key.is_private
+        return place if place.forward is None else found(place)
 
     def value(self, expr: Expr) -> Place:
         """The place of an operand."""
@@ -118,6 +121,8 @@ class Flows:
             self.read.add(expr.var)
             self.hold(expr.var)
             return self.of(expr.var)
+        if type(expr) is Lit and type(expr.value) in PLAIN:
+            return self.atom
         place = self.new()
         if type(expr) is Lit and type(expr.value) is List:
             place.hide_nothing()
@@ -142,14 +147,17 @@ class Flows:
         """The place of a variable has the function that it holds."""
         function = function_of(var)
         if function is not None:
-            hold_function(self.of(var), function, self.signature(function))
+            place = self.of(var)
+            if function not in place.functions:
+                hold_function(place, function, self.signature(function))
 
     def signature(self, function: Function) -> Signature:
         rest = self.of(function.rest) if function.rest is not None else None
         return Signature([self.of(param) for param in function.params], rest, self.of(function))
 
     def call(self, head: Place, args: list[Expr], result: Place) -> None:
-        call_place(head, Signature([self.value(arg) for arg in args], None, result))
+        values = [self.value(arg) for arg in args]
+        call_place(head, Signature([self.new() if each is self.atom else each for each in values], None, result))
 
     # Functions and blocks
 

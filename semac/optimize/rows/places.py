@@ -31,7 +31,7 @@ class Place:
     here, or gives such a list. is_deep: so it is with all that is inside. is_key: keys of maps, or what is inside of
     such, are compared with it. is_exported: it is shown by what gets lists and maps for it. is_mixed: vectors are here,
     too. is_called: keywords may be, which look up what they are called with. functions: those that it may hold. calls:
-    of what it holds, by number of arguments.
+    of what it holds, by number of arguments. is_atom: no value of it holds anything, so what it is joined to stays.
 
     Of maps: fields, the keywords that they have or are asked for. common: those that each map has from the start, None
     where none is made. needs: those that must be there. is_open: something tells a map from a tuple here, or gives
@@ -39,13 +39,14 @@ class Place:
     entries are asked for."""
 
     __slots__ = (
-        "asked", "calls", "common", "fields", "forward", "functions", "inner", "is_called", "is_changed", "is_deep",
-        "is_exported",
+        "asked", "calls", "common", "fields", "forward", "functions", "inner", "is_atom", "is_called", "is_changed",
+        "is_deep", "is_exported",
         "is_key", "is_mixed", "is_open",
         "is_read", "is_seen", "keys", "most", "needs", "parts", "sites", "sizes",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, is_atom: bool = False) -> None:
+        self.is_atom = is_atom
         self.forward: Place | None = None
         self.parts: dict[Any, Place] = NONE  # a new one for each change, as most places have none
         self.inner: Place | None = None
@@ -105,7 +106,7 @@ def join(a: Place, b: Place) -> None:
     todo = [(a, b)]
     while todo:
         first, second = map(found, todo.pop())
-        if first is second:
+        if first is second or first.is_atom or second.is_atom:
             continue
         second.forward = first
         first.sites += second.sites

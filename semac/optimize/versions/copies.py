@@ -73,10 +73,11 @@ class Copier:
                           self.made.get(id(part.enclosing), part.enclosing), span=part.span)  # fmt: skip
         else:
             kind = type(part)
-            for field in kind.fields:
-                setattr(made, field, self.copy(getattr(part, field)))
-            for field in kind.options:
-                setattr(made, field, self.copy(getattr(part, field)) if field != "span" else part.span)
+            for field in (*kind.fields, *kind.options):
+                value = getattr(part, field)
+                if field != "span" and not SHARED.get(type(value)):
+                    value = self.copy(value)
+                setattr(made, field, value)
             if isinstance(part, CallBuiltin):
                 made.site = None
         return made

@@ -23,6 +23,12 @@ IN_PLACE = [
     "(define (f n) (let ((m {}) (old nil)) (for-range (i 0 n) (set! m (assoc m i i))) (set! m {}) (set! m (assoc m :a 1)) m)) "
     "(f 3)",
 ]
+GLOBAL = [
+    "(define known (assoc {} 1 1)) (define (fib n) (or (get known n) (let ((v (+ (fib (- n 1)) (fib (- n 2))))) "
+    "(set! known (assoc known n v)) v))) (set! known (assoc known 0 0)) (list (fib 20) (count known))",
+    "(define seen {}) (define (note x) (set! seen (assoc seen x (+ 1 (get seen x 0))))) (for-each note '(1 2 1)) "
+    "(sort-by (fn (e) (- 0 (cadr e))) (map/entries seen))",
+]
 KEPT = [  # something still has what the variable held
     "(define (f n) (let ((m {}) (old '())) (for-range (i 0 n) (set! old (cons m old)) (set! m (assoc m i i))) (list m old)))"
     " (f 3)",
@@ -48,14 +54,14 @@ KEPT = [  # something still has what the variable held
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("source", [*IN_PLACE, *KEPT])
+@pytest.mark.parametrize("source", [*IN_PLACE, *GLOBAL, *KEPT])
 def test_answers_are_those_of_plain_code(source: str) -> None:
     plain = run(source, optimize=False)
     for mode in ("program", "module"):
         assert run(source, mode=mode, watch=Verifier()) == plain
 
 
-@pytest.mark.parametrize("source", IN_PLACE)
+@pytest.mark.parametrize("source", [*IN_PLACE, *GLOBAL])
 def test_what_nobody_else_has_changes_in_place(source: str) -> None:
     text = python(source)
     assert "with_entry(" not in text
@@ -65,3 +71,22 @@ def test_what_nobody_else_has_changes_in_place(source: str) -> None:
 def test_a_count_reads_as_a_person_writes_it() -> None:
     assert "m[x] = 1 + m.get(x, 0)" in python(IN_PLACE[0])
     assert "x = stack.pop() if stack else None" in python(IN_PLACE[5])
+
+
+LOOPS = [
+    (
+        "(define (f n) (let ((m n) (k 0)) (while (> m 0) (set! m (- m 1)) (for-range (i 0 m) (set! k (+ k i)))) k)) (f 5)",
+        1,
+    ),
+    (
+        "(define (f n) (let ((m n) (k 0)) (for-range (i 0 m) (when (= i 1) (set! m (+ m 1))) (set! k (+ k 1))) k)) (f 3)",
+        0,
+    ),
+    ("(define (f n) (let* ((m n) (k 0) (g (fn () (set! m 2)))) (for-range (i 0 m) (g) (set! k (+ k 1))) k)) (f 5)", 0),
+]
+
+
+@pytest.mark.parametrize(("source", "ranges"), LOOPS)
+def test_a_loop_counts_to_a_variable_that_it_leaves_alone(source: str, ranges: int) -> None:
+    assert run(source, mode="program", watch=Verifier()) == run(source, optimize=False)
+    assert python(source).count("range(") == ranges
