@@ -22,7 +22,6 @@ from semac.anf.nodes import (
     Result,
 )
 from semac.anf.walk import blocks, exit_operands, expressions, operands
-from semac.generate import guards
 from semac.generate.context import Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
@@ -34,6 +33,11 @@ from semac.types.lattice import BOOL, FLOAT, INT, NIL, REAL, STR, VECTOR
 
 TYPE_PARAMS: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
+# Kinds of tests of a guard (guards.py) that ask for the types of their operands.
+ASK_TYPES = frozenset((
+    "int", "float", "str", "tuple", "list", "List", "Map", "MutableArray", "number", "alike", "plain", "atomic",
+    "indexed",
+))  # fmt: skip
 ANNOTATIONS = {INT: "int", FLOAT: "float", STR: "str", BOOL: "bool", REAL: "float", VECTOR: "tuple"}
 
 
@@ -126,7 +130,7 @@ def count_questions(inner: Context, function: Function) -> None:
 def asked_for_types(op: Op) -> list[Expr]:
     """The operands of whose types an operation asks, once for each time."""
     if type(op) is Guarded:
-        asked = [op.args[at] for kind, places in op.tests if kind in guards.ASK_TYPES for at in places]
+        asked = [op.args[at] for kind, places in op.tests if kind in ASK_TYPES for at in places]
         return [*asked, op.args[0]] if op.foreign else asked
     if type(op) is GetField:
         return [] if op.is_sure else [op.record]

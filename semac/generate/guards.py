@@ -443,7 +443,6 @@ def _keyword_name(op: Guarded) -> str:
     return str(key.value.name)
 
 
-ASK_TYPES = frozenset((*TYPES, NUMBER, ALIKE, "plain", "atomic", "indexed"))
 QUESTIONS: dict[str, Question] = {
     "atomic": _is_atomic,
     "indexed": _is_indexed,
