@@ -144,6 +144,7 @@ def compile_source(
     lists_globals: bool = False,
     optimize: bool | None = None,
     is_text: bool = False,
+    is_native: bool = False,
     watch: Watcher | None = None,
 ) -> CompiledUnit:
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
@@ -153,7 +154,8 @@ def compile_source(
     of the session that the text is an input of; the code is then that of a function that returns the value of the last
     form. lists_globals: whether the module says which of its globals are the program's, as one with `eval` always does.
     optimize: whether all passes run; None: as SEMA_OPT says. is_text: whether the Python is for people to read, who
-    want `add(a, b)` where code to run tries `a + b` first. watch: is called with the unit after each pass.
+    want `add(a, b)` where code to run tries `a + b` first. is_native: whether functions are to become C. watch: is
+    called with the unit after each pass.
     Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.syntax.reader import read_program
@@ -172,6 +174,7 @@ def compile_source(
                 lists_globals=lists_globals,
                 optimize=optimize,
                 is_text=is_text,
+                is_native=is_native,
                 watch=watch,
             )
         except SemaError as error:
@@ -216,6 +219,7 @@ def compile_forms(
     lists_globals: bool = False,
     optimize: bool | None = None,
     is_text: bool = False,
+    is_native: bool = False,
     watch: Watcher | None = None,
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
@@ -225,6 +229,7 @@ def compile_forms(
         unit.lists_globals |= lists_globals
         unit.is_program = mode == "program"
         unit.is_text = is_text
+        unit.is_native = is_native
         unit.is_input = shared is not None
         unit.optimize = optimizes() if optimize is None else optimize
         tree = generated(unit, result, shared, watch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from semac.anf.nodes import (
@@ -22,6 +22,7 @@ from semac.anf.nodes import (
     Match,
     Op,
     Pattern,
+    Read,
     Ref,
     Result,
     SequencePattern,
@@ -198,6 +199,30 @@ def refs(block: Block) -> Iterator[Ref]:
         for operand in exit_operands(inner.exit):
             if type(operand) is Ref:
                 yield operand
+
+
+def named(blocks_: Iterable[Block], with_reads: bool = False) -> list[Var]:
+    """The variables that are operands in blocks, as often as they are. with_reads: also those that a `Read` reads."""
+    found: list[Var] = []
+    stack = [*blocks_]
+    while stack:
+        block = stack.pop()
+        for instr in block.instrs:
+            op = instr.op
+            kind = type(op)
+            for value in OPERANDS[kind](op):
+                if type(value) is Ref:
+                    found.append(value.var)
+            if kind is Read and with_reads:
+                found.append(op.var)  # type: ignore[attr-defined]
+            elif kind is Closure:
+                stack.append(op.function.code)  # type: ignore[attr-defined]
+            elif kind in NESTING:
+                stack += blocks(op)
+        for value in exit_operands(block.exit):
+            if type(value) is Ref:
+                found.append(value.var)
+    return found
 
 
 def expressions(block: Block, into_functions: bool = True) -> Iterator[Expr]:

@@ -9,9 +9,10 @@ from typing import Any
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Keyword
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Comprehension, Expr, GetField, Lit, Op, Python
+from semac.fingerprint import is_traced
 from semac.generate.destination import Dest
 from semac.generate.names import LocalNames, ModuleNames
-from semac.generate.pyast import NOWHERE, Loc, assign, builtin, loc_of, name
+from semac.generate.pyast import NOWHERE, Loc, assign, builtin, call, loc_of, name
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
@@ -22,6 +23,7 @@ HINTS = {
 }  # fmt: skip
 
 
+SEVERAL = 2  # questions for a type of which it pays to hold it
 VAGUE = ("value", "function")
 
 
@@ -42,7 +44,10 @@ class ModuleState:
         self.unit = unit
         self.names = names
         self.printers = printers
-        self.asks_once = "once" not in left_out(unit)  # for all operands of nested arithmetic (guards.py)
+        skipped = left_out(unit)
+        self.asks_once = "once" not in skipped  # for all operands of nested arithmetic (guards.py)
+        keeps = not (unit.is_text or unit.is_native or is_traced())
+        self.keeps_types = keeps and unit.optimize and "kinds" not in skipped  # of parameters (functions.py)
 
 
 class Printers:
@@ -83,6 +88,8 @@ class Context:
         self.changed_inside: set[str] = set()  # variables of this function that functions made in it assign
         self.defining = ""  # the global whose value is printed
         self.repeats = 0  # comprehensions around
+        self.questions: dict[Var, int] = {}  # how often guards of this function ask for the types of its variables
+        self.kinds: dict[str, str] = {}  # names of variables → those of what holds their types
         self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
         self.current: Loc = parent.current if parent else NOWHERE
 
@@ -158,6 +165,21 @@ class Context:
             owner = owner.parent
         if owner is not None:
             owner.changed_inside.add(var.py)
+
+    def type_of(self, value: ast.expr, loc: Loc) -> ast.expr:
+        """`type(x)`, or the variable that holds it."""
+        if self.kinds and isinstance(value, ast.Name) and value.id in self.kinds and not self.repeats:
+            return name(self.kinds[value.id], loc)
+        return call(builtin("type", loc), [value], loc)
+
+    def hold_type(self, var: Var) -> None:
+        """Has a variable hold the type of one that was just bound, if that is asked for several times."""
+        if self.questions.get(var, 0) < SEVERAL or var.assigned or not var.py:
+            return
+        self.kinds[var.py] = held = self.names.temporary("kind")
+        line = self.current["lineno"]
+        loc: Loc = {**NOWHERE, "lineno": line, "end_lineno": line}
+        self.append(assign(held, call(builtin("type", loc), [name(var.py, loc)], loc), loc))
 
     # Statements
 

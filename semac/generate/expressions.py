@@ -240,7 +240,7 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
         return fast
     otherwise = slow_call(c, op, list(again))
     if op.foreign:
-        otherwise = guards.foreign(op, again, otherwise, loc)
+        otherwise = guards.foreign(c, op, again, otherwise, loc)
     if op.type.form:  # a character as text
         otherwise = attribute(otherwise, "value", loc)
     return ast.IfExp(asked, fast, otherwise, **loc)

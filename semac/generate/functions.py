@@ -5,8 +5,23 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from semac.anf.nodes import Assign, Block, Closure, Read, Ref, Result
-from semac.anf.walk import expressions
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    Closure,
+    Comprehension,
+    Expr,
+    Fits,
+    GetField,
+    Guarded,
+    If,
+    IsRecord,
+    Op,
+    Read,
+    Ref,
+    Result,
+)
+from semac.anf.walk import blocks, exit_operands, expressions, operands
 from semac.generate.context import Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
@@ -18,6 +33,11 @@ from semac.types.lattice import BOOL, FLOAT, INT, NIL, REAL, STR, VECTOR
 
 TYPE_PARAMS: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
+# Kinds of tests of a guard (guards.py) that ask for the types of their operands.
+ASK_TYPES = frozenset((
+    "int", "float", "str", "tuple", "list", "List", "Map", "MutableArray", "number", "alike", "plain", "atomic",
+    "indexed",
+))  # fmt: skip
 ANNOTATIONS = {INT: "int", FLOAT: "float", STR: "str", BOOL: "bool", REAL: "float", VECTOR: "tuple"}
 
 
@@ -64,6 +84,8 @@ def define_function(c: Context, op: Closure, target: str) -> None:
         rest = function.rest.py
         as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
         inner.append(assign(rest, as_list, loc))
+    if c.module.keeps_types:
+        count_questions(inner, function)
     function_body(inner, function)
     if function.is_generator and not yields(inner.out):  # where it would can't be reached, and was left out
         inner.append(ast.If(const(False, loc), [ast.Expr(ast.Yield(None, **loc), **loc)], [], **loc))
@@ -74,6 +96,45 @@ def define_function(c: Context, op: Closure, target: str) -> None:
         made.has_copy = True  # type: ignore[attr-defined]  # packed/
         made.copy_is_often_called = function.copy_is_often_called  # type: ignore[attr-defined]
     c.append(made)
+
+
+def count_questions(inner: Context, function: Function) -> None:
+    """Counts how often the code of a function asks for the types of its variables: `Context.hold_type` has a variable
+    hold what is asked for several times (`SEMA_SKIP=kinds` leaves it out).
+
+    Sound as the type of a value doesn't change, nor what a variable has that nothing assigns, between two times that it
+    is bound. Code of its own, as that of a comprehension, asks anew. A function that tests its arguments at entry
+    seldom goes on from there.
+    """
+    code = function.code
+    first = code.exit.value if type(code.exit) is Result else None
+    first = code.instrs[0].op if code.instrs else first
+    if type(first) is If and type(first.test) is Fits:
+        return
+    counts = inner.questions
+    stack: list[Any] = [code]
+    while stack:
+        part = stack.pop()
+        if type(part) is Block:
+            stack += [*(instr.op for instr in part.instrs), *exit_operands(part.exit)]
+        elif isinstance(part, Op) and type(part) is not Comprehension:
+            for value in asked_for_types(part):
+                if type(value) is Ref:
+                    counts[value.var] = counts.get(value.var, 0) + 1
+            stack += [*operands(part), *blocks(part)]
+    if not function.self_tail:
+        for var in function.params:
+            inner.hold_type(var)
+
+
+def asked_for_types(op: Op) -> list[Expr]:
+    """The operands of whose types an operation asks, once for each time."""
+    if type(op) is Guarded:
+        asked = [op.args[at] for kind, places in op.tests if kind in ASK_TYPES for at in places]
+        return [*asked, op.args[0]] if op.foreign else asked
+    if type(op) is GetField:
+        return [] if op.is_sure else [op.record]
+    return [op.value] if type(op) is IsRecord else []
 
 
 def note_silence(c: Context, function: Function, target: str, arguments: ast.arguments, loc: Loc) -> None:

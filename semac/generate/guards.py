@@ -73,6 +73,9 @@ class Operands:
         self.held[index] = name(target, self.loc)
         return walrus(target, self.values[index], self.loc)
 
+    def type_of(self, index: int, base: str = "n") -> ast.expr:
+        return self.c.type_of(self.use(index, base), self.loc)
+
     def again(self) -> list[ast.expr]:
         """The operands after the tests."""
         return [value if held is None else held for held, value in zip(self.held, self.values, strict=True)]
@@ -97,7 +100,7 @@ def fits(c: Context, op: Fits) -> ast.expr:
     for kind in dict.fromkeys(op.kinds):
         positions = tuple(index for index, own in enumerate(op.kinds) if own is kind)
         if type(kind) is RecordType:
-            asked += [has_class(kind, operands.use(index), loc) for index in positions]
+            asked += [has_class(c, kind, operands.use(index), loc) for index in positions]
         elif kind == NUMBER:
             asked += [is_type(operands, kind, (index,)) for index in positions]
         else:
@@ -160,7 +163,7 @@ def types_asked(operands: Operands, positions: tuple[int, ...]) -> list[ast.expr
             if held.id in names:
                 continue
             names.add(held.id)
-        asked.append(call(builtin("type", operands.loc), [operands.use(position)], operands.loc))
+        asked.append(operands.type_of(position))
     return asked
 
 
@@ -316,21 +319,21 @@ def _alike(operands: Operands, positions: tuple[int, ...]) -> ast.expr | None:
 def _are_plain(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`type(a) is type(b) in PLAIN`: whether Python compares values as the language does."""
     loc = operands.loc
-    kinds: list[ast.expr] = [call(builtin("type", loc), [operands.use(position)], loc) for position in positions]
+    kinds = [operands.type_of(position) for position in positions]
     return ast.Compare(kinds[0], [ast.Is(), ast.In()], [kinds[1], operands.c.runtime(PLAIN_TYPES, loc)], **loc)
 
 
 def _is_atomic(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`type(key) in ATOMIC`: whether maps store a key as it is."""
     loc = operands.loc
-    kind = call(builtin("type", loc), [operands.use(positions[0], "key")], loc)
+    kind = operands.type_of(positions[0], "key")
     return compare(kind, ast.In(), operands.c.runtime(ATOMIC, loc), loc)
 
 
 def _is_indexed(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`type(xs) in INDEXED`: whether Python finds an item by its index."""
     loc = operands.loc
-    kind = call(builtin("type", loc), [operands.use(positions[0], "items")], loc)
+    kind = operands.type_of(positions[0], "items")
     return compare(kind, ast.In(), operands.c.runtime(INDEXED_TYPES, loc), loc)
 
 
@@ -407,7 +410,7 @@ def is_atom(value: Expr) -> bool:
 # Lists and dicts of Python
 
 
-def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) -> ast.expr:
+def foreign(c: Context, op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) -> ast.expr:
     """`xs[0] if type(xs) is list and xs else otherwise`: code of a module that meets what is no value of Sema's own
     asks for Python's list or dict, with an item or entry that is surely there, before it calls the runtime's function,
     which does the same with them. args: the operands, which can be written again."""
@@ -415,7 +418,7 @@ def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) ->
     if not isinstance(subject, ast.Name) or (len(args) > 1 and not isinstance(args[1], ast.Name | ast.Constant)):
         return otherwise
     kind = "list" if op.foreign in (FIRST, SECOND) else "dict"
-    asked: list[ast.expr] = [compare(call(builtin("type", loc), [subject], loc), ast.Is(), builtin(kind, loc), loc)]
+    asked: list[ast.expr] = [compare(c.type_of(subject, loc), ast.Is(), builtin(kind, loc), loc)]
     if op.foreign == FIRST:
         asked.append(subject)
         value: ast.expr = subscript(subject, const(0, loc), loc)
@@ -429,7 +432,7 @@ def foreign(op: Guarded, args: list[ast.expr], otherwise: ast.expr, loc: Loc) ->
         value = subscript(subject, key, loc)
     else:
         if op.foreign == TEXT_ENTRY:
-            asked.append(compare(call(builtin("type", loc), [args[1]], loc), ast.Is(), builtin("str", loc), loc))
+            asked.append(compare(c.type_of(args[1], loc), ast.Is(), builtin("str", loc), loc))
         value = call(attribute(subject, "get", loc), args[1:], loc)
     return ast.IfExp(boolop(ast.And(), asked, loc), value, otherwise, **loc)
 

@@ -64,11 +64,18 @@ def for_(c: Context, op: For, dest: Dest) -> None:
     jumps_past = bool(jumps(op.body) - {op})
     leaves = jumps_past or (dest.kind != "return" and not always_jumps(op.body, op))
     c.loops.append(op)
-    body = c.in_block(lambda: led(c, op, op.leads, dest, loc))[1]
+    body = c.in_block(lambda: round_of(c, op, dest, loc))[1]
     c.loops.pop()
     loop = ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc)
     finish_loop(c, loop, dest, leaves, lambda d: c.block(op.after, d))
     go_on_around(c, jumps_past, dest, loc)
+
+
+def round_of(c: Context, op: For, dest: Dest, loc: Loc) -> None:
+    """What a round does."""
+    if not op.leads and type(op.target) is VarPattern:
+        c.hold_type(op.target.var)
+    led(c, op, op.leads, dest, loc)
 
 
 def led(c: Context, op: For, leads: Sequence[Comprehension], dest: Dest, loc: Loc) -> None:

@@ -55,6 +55,7 @@ def takes_over(c: Context, var: Var, init: Expr) -> bool:
         return False
     var.py = old.py
     c.owned.add(var)
+    c.kinds.pop(old.py, None)
     return True
 
 

@@ -18,7 +18,6 @@ from semac.generate.pyast import (
     assign,
     attribute,
     boolop,
-    builtin,
     call,
     compare,
     const,
@@ -118,7 +117,7 @@ def get_field(c: Context, op: GetField) -> ast.expr:
     if op.is_sure:
         return attribute(value, slot, loc)
     asked, again = plain(c, value)
-    test = is_some(asked, loc) if is_optional(op.record.type, record) else has_class(record, asked, loc)
+    test = is_some(asked, loc) if is_optional(op.record.type, record) else has_class(c, record, asked, loc)
     return ast.IfExp(test, attribute(again, slot, loc), call(c.expr(op.head), [again], loc), **loc)
 
 
@@ -129,13 +128,13 @@ def is_record(c: Context, op: IsRecord) -> ast.expr:
     if op.is_sure and is_optional(op.value.type, op.record):
         return is_some(value, loc)
     if op.is_sure:
-        return has_class(op.record, value, loc)
+        return has_class(c, op.record, value, loc)
     asked, again = plain(c, value)
     predicate: ast.expr = call(c.expr(op.head), [again], loc)
     if op.others:
-        classes = [opposite(has_class(other, name(again.id, loc), loc), loc) for other in op.others]
+        classes = [opposite(has_class(c, other, name(again.id, loc), loc), loc) for other in op.others]
         predicate = boolop(ast.And(), [*classes, predicate], loc)
-    return boolop(ast.Or(), [has_class(op.record, asked, loc), predicate], loc)
+    return boolop(ast.Or(), [has_class(c, op.record, asked, loc), predicate], loc)
 
 
 def is_optional(type_: Type, record: RecordType) -> bool:
@@ -147,8 +146,8 @@ def is_some(value: ast.expr, loc: Loc) -> ast.expr:
     return compare(value, ast.IsNot(), const(None, loc), loc)
 
 
-def has_class(record: RecordType, value: ast.expr, loc: Loc) -> ast.expr:
-    return compare(call(builtin("type", loc), [value], loc), ast.Is(), name(record.py, loc), loc)
+def has_class(c: Context, record: RecordType, value: ast.expr, loc: Loc) -> ast.expr:
+    return compare(c.type_of(value, loc), ast.Is(), name(record.py, loc), loc)
 
 
 def plain(c: Context, value: ast.expr) -> tuple[ast.expr, ast.Name]:

@@ -97,6 +97,7 @@ def let(c: Context, instr: Let) -> None:
             c.owned.add(var)
             return
         statement(c, op, Dest("assign", c.bind(var)))
+        c.hold_type(var)
         return
     if type(op) is MakeRecordType and op.record.form >= 0:
         var.py = record_class(c, op)
@@ -107,6 +108,7 @@ def let(c: Context, instr: Let) -> None:
         c.owned.add(param)
     statement(c, op, Dest("assign", target))
     c.owned.add(var)
+    c.hold_type(var)
 
 
 def function_name(c: Context, instr: Let) -> str:

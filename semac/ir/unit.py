@@ -29,6 +29,7 @@ class Unit:
         self.is_input = False  # one of a session, which shares its globals with the others
         self.left_out: frozenset[str] = frozenset()  # passes that don't run; "signs": what inference leaves out
         self.is_text = False  # written as text for people, without the shortcuts of code that is to run
+        self.is_native = False  # its functions become C (semac/native), which asks for types at no cost
         self.optimize = True  # false: compiled as it is written (SEMA_OPT=0)
         self.is_typed = False  # types have been inferred, and nothing has changed since
         self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it

@@ -119,7 +119,7 @@ def compile_natively(path: str) -> Outcome:
     real = os.path.realpath(path)
     stamp = cache.stamp(os.stat(path))
     kept = {"module": cache.cache_path(os.path.abspath(path)), "program": cache.program_path(real)}
-    unit = compile_source(decode(source, path), real, "module")
+    unit = compile_source(decode(source, path), real, "module", is_native=True)
     forget(kept)
     if kept["module"] is None or not unit.unit.is_portable or unit.unit.warnings:
         why = "has warnings" if unit.unit.warnings else "can't be kept compiled"
@@ -140,7 +140,7 @@ def compile_natively(path: str) -> Outcome:
 
 def own_program(text: str, real: str, module: CompiledUnit) -> CompiledUnit | None:
     """The file compiled as a program, where that gives other code than it has as a module: more is known of calls."""
-    program = compile_source(text, real, "program")
+    program = compile_source(text, real, "program", is_native=True)
     if not program.unit.is_portable or program.unit.warnings or ast.dump(program.tree) == ast.dump(module.tree):
         return None
     return program

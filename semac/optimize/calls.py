@@ -10,7 +10,7 @@ sees a difference. Debuggers, profilers and text for people get the functions as
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
@@ -42,7 +42,7 @@ from semac.anf.nodes import (
     Throw,
     Try,
 )
-from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructions, refs
+from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructions, named
 from semac.fingerprint import is_profiled, is_traced
 from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
 from semac.ir.nodes import Function, Var
@@ -103,9 +103,7 @@ def defines(instr: Let, functions: set[Var]) -> bool:
 
 def drop_unused(unit: Unit, functions: Iterable[Var]) -> None:
     """Takes out the local functions that nobody calls any more."""
-    left = set(functions)
-    for form in unit.blocks:
-        left.difference_update(ref.var for ref in refs(form))
+    left = set(functions).difference(named(unit.blocks))
     for form in unit.blocks if left else ():
         for block in all_blocks(form):
             block.instrs = [instr for instr in block.instrs if instr.var not in left]
@@ -280,11 +278,9 @@ def function_of(var: Var) -> Function | None:
     return var.op.function if type(var.op) is Closure else var.known_function
 
 
-def uses_of(unit: Unit) -> Iterator[Var]:
+def uses_of(unit: Unit) -> list[Var]:
     """The globals that a unit names, as often as it does."""
-    for form in unit.blocks:
-        yield from (ref.var for ref in refs(form) if ref.var.is_global)
-        yield from (instr.op.var for instr in instructions(form) if type(instr.op) is Read and instr.op.var.is_global)
+    return [var for var in named(unit.blocks, with_reads=True) if var.is_global]
 
 
 def has_plain_frame(function: Function) -> bool:

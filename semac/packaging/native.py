@@ -24,7 +24,7 @@ def native_module(text: str, path: str) -> tuple[str, str] | None:
     missing = problem()
     if missing is not None:
         raise missing
-    unit = compile_source(text, path, "module", lists_globals=True)
+    unit = compile_source(text, path, "module", lists_globals=True, is_native=True)
     unit.text = text
     name = f"sema_native_{digest(text.encode() + compiler_hash()).hex()}"
     linked = Linked(unit, name, f"{name}{suffix()}", mapped_code)

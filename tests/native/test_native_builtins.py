@@ -64,7 +64,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The namespaces of the program, natively and plainly."""
     deepen()
     path = tmp_path_factory.mktemp("native") / "sema_native_builtins.so"
-    unit = compile_source(program(), "builtins.sema", "module")
+    unit = compile_source(program(), "builtins.sema", "module", is_native=True)
     linked = Linked(unit, path.stem, str(path))
     before = os.environ.get("CFLAGS")
     os.environ["CFLAGS"] = "-O0"
@@ -75,7 +75,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     natively: dict[str, Any] = {"__name__": "natively"}
     exec(unit.code, natively)
     plainly: dict[str, Any] = {"__name__": "plainly"}
-    exec(compile_source(program(), "builtins.sema", "module").code, plainly)
+    exec(compile_source(program(), "builtins.sema", "module", is_native=True).code, plainly)
     return {"natively": natively, "plainly": plainly}
 
 

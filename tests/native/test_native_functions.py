@@ -92,7 +92,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     deepen()
     text = DEFINITIONS + "".join(f"(define (ask-{at}) {part})\n" for at, part in enumerate(ANSWERS + FAILURES))
     path = tmp_path_factory.mktemp("native") / "sema_native_twins.so"
-    unit = compile_source(text, FILE, "module")
+    unit = compile_source(text, FILE, "module", is_native=True)
     linked = Linked(unit, path.stem, str(path))
     assert {"norm", "depth", "ask_3"} <= set(linked.native)
     with options("-O0"):
@@ -100,7 +100,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     natively: dict[str, Any] = {"__name__": "natively"}
     exec(unit.code, natively)
     plainly: dict[str, Any] = {"__name__": "plainly"}
-    exec(compile_source(text, FILE, "module").code, plainly)
+    exec(compile_source(text, FILE, "module", is_native=True).code, plainly)
     return {"natively": natively, "plainly": plainly}
 
 
@@ -185,6 +185,6 @@ def test_what_stays_python_says_why(tmp_path: Path) -> None:
 (define (numbers n)
   (let ((out (channel/new 1))) (async (for-range (i 0 n) (channel/send out i)) (channel/close out)) out))
 (println (let loop ((c (numbers 3)) (s 0)) (let ((x (channel/recv c))) (if (nil? x) s (loop c (+ s (double x)))))))"""
-    linked = Linked(compile_source(text, FILE, "program"), "none", str(tmp_path / "none.so"))
+    linked = Linked(compile_source(text, FILE, "program", is_native=True), "none", str(tmp_path / "none.so"))
     assert "double" in linked.native
     assert linked.code.reasons == {"numbers": "a generator"}

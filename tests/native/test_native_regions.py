@@ -60,7 +60,7 @@ USUAL = ((2.5, 1.25), (-1.5, 0.75), (0.5, 8.0))
 def ways(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
     """The namespaces of the definitions, natively and plainly."""
     path = tmp_path_factory.mktemp("native") / "sema_native_regions.so"
-    unit = compile_source(DEFINITIONS, "regions.sema", "module")
+    unit = compile_source(DEFINITIONS, "regions.sema", "module", is_native=True)
     linked = Linked(unit, path.stem, str(path))
     assert {"pull", *NAMES} <= set(linked.native)
     written = {code.name for code in linked.code.native if any("_missed" in line for line in code.out)}
@@ -69,7 +69,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict
     natively: dict[str, Any] = {"__name__": "natively"}
     exec(unit.code, natively)
     plainly: dict[str, Any] = {"__name__": "plainly"}
-    exec(compile_source(DEFINITIONS, "regions.sema", "module").code, plainly)
+    exec(compile_source(DEFINITIONS, "regions.sema", "module", is_native=True).code, plainly)
     return natively, plainly
 
 

@@ -27,6 +27,22 @@ CASES = {
         "(define (f s) (let* ((t (assoc s :n 5)) (n (:k t)) (u (if (> n 4) (assoc t :k n) (assoc t :n n))))"
         " (assoc u :m (:n u))))" + SHOWN
     ),
+    "one branch changes it": (
+        "(define (f s) (let* ((t (assoc s :n 5)) (u (if (> (:n s) 0) (assoc t :k 9) t)) (n (:k u)))"
+        " (list (assoc u :m n) (:n s))))" + SHOWN + " (println (f {:n 0 :k 2}))"
+    ),
+    "one branch has another": (
+        "(define (f s) (let* ((t (assoc s :n 5)) (u (if (> (:n s) 0) (assoc t :k 9) s)) (n (:k u)))"
+        " (list (assoc u :m n) (:n s) s)))" + SHOWN
+    ),
+    "one branch changes it, and it is read": (
+        "(define (f s) (let* ((t (assoc s :n 5)) (u (if (> (:n s) 0) (assoc t :k 9) t)) (n (:k u)))"
+        " (list (assoc u :m n) (:n t) t)))" + SHOWN
+    ),
+    "it may be what a branch gives": (
+        "(define (f s) (let* ((t (assoc s :n 5)) (u (if (> (:n s) 0) t (assoc s :k 9))) (n (:k u))"
+        " (v (assoc t :z n))) (list (assoc u :m n) v)))" + SHOWN
+    ),
     "a handler sees the old map": (
         "(define (f s) (let ((t (assoc s :n 5))) (try (let ((u (assoc t :n (+ 1 (:n t))))) (throw (:n u)))"
         " (catch e (list t (:value e))))))" + SHOWN
@@ -130,7 +146,14 @@ def test_new_maps_change_in_place(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["an old map is kept", "a handler sees the old map", "a map in another", "a map in another under two keys"]
+    "name",
+    [
+        "an old map is kept",
+        "a handler sees the old map",
+        "a map in another",
+        "a map in another under two keys",
+        "one branch changes it, and it is read",
+    ],
 )
 def test_maps_that_somebody_sees_are_copied(name: str) -> None:
     assert "set_entr" not in changes(CASES[name])

@@ -283,3 +283,16 @@ def test_much_code_that_is_loaded_late_runs() -> None:
     exec(code, made.__dict__)
     assert [made.__dict__[f"adder_{n}"](3, 2)(1) for n in range(40)] == [14] * 40
     assert made.adder_7(3, WIDE)(1) == Fraction(17, 4)
+
+
+def test_a_copy_that_is_written_alike_is_the_function() -> None:
+    source = """
+    (define (sum in)
+      (let loop ((total 0) (x (channel/recv in))) (if (nil? x) total (loop (+ total x) (channel/recv in)))))
+    (define (filled n) (let ((out (channel/new n))) (channel/send out 1) (channel/send out n) (channel/close out) out))
+    (define answer (sum (filled 4)))
+    """
+    scope: dict[str, Any] = {"__name__": "alike"}
+    exec(compile_source(source, "<test>", "module").code, scope)
+    assert scope["answer"] == 5 and scope["sum"] is scope["_fast_sum"] and not is_stub(scope["sum"].__code__)
+    assert scope["sum"](scope["filled"](3)) == 4

@@ -42,7 +42,16 @@ def test_answers_with_all_passes(expected: list[dict[str, Any]]) -> None:
     assert answers() == expected
 
 
-OPTIONAL = [*(one.name for one in PASSES if one.optional), "signs", "importing", "extended", "apart", "foreign", "once"]
+OPTIONAL = [
+    *(one.name for one in PASSES if one.optional),
+    "signs",
+    "importing",
+    "extended",
+    "apart",
+    "foreign",
+    "once",
+    "kinds",
+]
 
 
 @pytest.mark.parametrize("name", OPTIONAL)

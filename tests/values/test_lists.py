@@ -149,3 +149,15 @@ def test_sort_refuses_mixed_types() -> None:
     with pytest.raises(SemaError, match="expected int, got string"):
         sort(List([1, "a", symbol("b")]))
     assert list(sort(List([2.5, 1, 2]))) == [1, 2, 2.5]
+
+
+def test_equal_lists_hash_alike() -> None:
+    keys = [
+        [1, "a", symbol("b"), None], [b"a", "x"], [1.5, 2], [(1, "a"), "b"], [List([1]), "b"], [True, 1],
+        [10**30, "n"],
+    ]  # fmt: skip
+    for items in keys:
+        assert hash(List(items)) == hash(cons(items[0], List(items[1:]))) == hash(List(tuple(items)))
+    assert hash(List([b"a", "x"])) == hash(List([bytearray(b"a"), "x"]))
+    assert hash(List([List([1, "a"])])) == hash(List([[1, "a"]]))
+    assert len({List(items): 0 for items in keys}) == len(keys)

@@ -126,16 +126,22 @@ def _has(ours: dict[Any, Any], key: Any, value: Any) -> bool:
 
 def strict_hash(values: Any) -> int:
     """A hash that agrees with `equal` for a sequence of values."""
-    return hash((len(values), *map(_hash_one, values)))
+    if ATOMIC.issuperset(map(type, values)):
+        return hash((len(values), *values))
+    return hash((len(values), *map(_hashable, values)))
 
 
-def _hash_one(value: Any) -> int:
+def _hashable(value: Any) -> Any:
+    """What stands for a value in the hash of a sequence: an atom for itself, as where there are only atoms, and an int
+    for anything else."""
     kind = type(value)
+    if kind in ATOMIC:
+        return value
     if kind is tuple or kind is list:
         return strict_hash(value)
     if kind is dict:
         return hash(("map", frozenset(stored_entries(value))))
-    return hash(bytes(value) if kind is bytearray else value)
+    return bytes(value) if kind is bytearray else hash(value)
 
 
 # Keys of dicts

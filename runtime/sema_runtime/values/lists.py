@@ -120,7 +120,7 @@ class List:
         return same_items(self.flat or self.items, other.flat or other.items)
 
     def __hash__(self) -> int:
-        return strict_hash(self.items)
+        return strict_hash(self.flat or self.items)
 
     def __repr__(self) -> str:
         from sema_runtime.values.printer import to_text

@@ -31,6 +31,8 @@ def check_key(key: Any, function: str = "") -> None:
                 break
         else:
             return
+    elif type(key) is List and KEYS.issuperset(map(type, key.items)):
+        return
     if _is_mutable(key):
         who = f"{function}: " if function else ""
         type_error("immutable map key", key, f"{who}freeze the key first (mutable-array/->vector or mutable-cell/get)")
@@ -46,6 +48,8 @@ def assoc_key(key: Any, function: str = "assoc") -> Any:
                 break
         else:
             return key
+    elif type(key) is List and ATOMIC.issuperset(map(type, key.items)):
+        return key
     check_key(key, function)
     return stored(key)
 

@@ -12,6 +12,7 @@ import sys
 from typing import NamedTuple
 
 from sema_runtime.packed_code import UNPACKED
+from sema_runtime.values.naming import PRIVATE
 from semac.generate.functions import is_docstring
 from semac.generate.pyast import NOWHERE, Loc, call, name, negate, position
 
@@ -103,6 +104,49 @@ def unpacking(function: ast.FunctionDef) -> ast.stmt:
         given.append(ast.Starred(name(parameters.vararg.arg, loc), ast.Load(), **loc))
     unpacked = call(name(UNPACKED, loc), [], loc)
     return ast.Return(call(unpacked, given, loc), **loc)
+
+
+# Copies that are their function
+
+
+def equal_copies(functions: dict[str, ast.FunctionDef]) -> set[str]:
+    """The functions that do what their private copies do, written in the same way: what is known of the arguments
+    changes nothing in them. Where they call others of these, either name stands for the same."""
+    found = {
+        each
+        for each, function in functions.items()
+        if hasattr(function, "has_copy") and PRIVATE + each in functions and not function.decorator_list
+    }
+    while True:
+        other = {each for each in found if not are_equal(functions[each], functions[PRIVATE + each], found)}
+        if not other:
+            return found
+        found -= other
+
+
+def are_equal(function: ast.FunctionDef, copy: ast.FunctionDef, names: set[str]) -> bool:
+    """Whether two functions are the same but for documentation and where they stand. names: of functions of which
+    either name will do."""
+    body = function.body[1:] if is_docstring(function.body[0]) else function.body
+    work: list[tuple[object, object]] = [(function.args, copy.args), (body, copy.body)]
+    while work:
+        one, other = work.pop()
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, ast.Name) and isinstance(other, ast.Name) and one.id != other.id:
+            if other.id != PRIVATE + one.id or one.id not in names:
+                return False
+        elif isinstance(one, ast.Name):
+            continue
+        elif isinstance(one, ast.AST):
+            work += ((getattr(one, field, None), getattr(other, field, None)) for field in one._fields)
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            work += zip(one, other, strict=True)
+        elif one is not other and one != other:
+            return False
+    return True
 
 
 # Copies that are a part of their function

@@ -23,7 +23,16 @@ from sema_runtime.packed_code import (
     together,
 )
 from sema_runtime.values.naming import PRIVATE, SILENT
-from semac.generate.packed.entries import can_be_one, has_inner_code, loading, one, parts_of, stub, whole_of
+from semac.generate.packed.entries import (
+    can_be_one,
+    equal_copies,
+    has_inner_code,
+    loading,
+    one,
+    parts_of,
+    stub,
+    whole_of,
+)
 from semac.generate.packed.head import with_short_head
 from semac.generate.pyast import NOWHERE, assign, call, const, name, store_tuple
 
@@ -72,8 +81,14 @@ class Plan:
         self.unpacking: set[str] = set()
         self.stubs: dict[ast.stmt, list[ast.stmt]] = {}
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        equal = equal_copies(functions)
         for function in seldom:
-            self.add(function, functions.get(PRIVATE + function.name))
+            copy = functions.get(PRIVATE + function.name)
+            if copy is not None and function.name in equal:
+                self.stubs[copy] = []
+                self.stubs[function] = [function, assign(copy.name, name(function.name, NOWHERE), NOWHERE)]
+            else:
+                self.add(function, copy)
 
     def add(self, function: ast.FunctionDef, copy: ast.FunctionDef | None) -> None:
         parts = parts_of(function)

@@ -3,7 +3,7 @@
 A change whose map has no other use is part of the change that made that map: one `assoc` of all the entries (the pass
 `joins`). Where the new map was looked at in between, and nothing uses it after the second change, that one changes it
 in place (the pass `chains`). So does a change of a map that the new map holds under a key, where the entry is replaced
-afterwards.
+afterwards. A map that a conditional gives is new where each of its branches gives a new one.
 
 Sound because `assoc` of a map that is no bare dict makes a new map; because every use of the variables that hold it is
 known and only reads entries; because nothing that may run after the change, the handlers of errors included, reads the
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Let, Lit, Ref
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Let, Lit, Ref, Result
 from semac.anf.walk import blocks, code_of, exit_operands, operands, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
-from semac.optimize.inplace.roles import LEAK, READ, STORE, TAKE, uses_of
+from semac.optimize.inplace.roles import ALIAS, LEAK, READ, STORE, TAKE, uses_of
 from semac.optimize.keys import is_stored_key
 from semac.optimize.operators import replace
 from semac.optimize.own.code import Code, all_code
@@ -84,7 +84,7 @@ class Chains:
         self.order = 0
         self.walk(part.block, ())
 
-    def walk(self, block: Block, path: Path) -> None:
+    def walk(self, block: Block, path: Path, around: Let | None = None) -> None:
         for instr in block.instrs:
             self.order += 1
             op = instr.op
@@ -95,11 +95,13 @@ class Chains:
                 for ref in refs(code_of(op.function)):
                     self.add(ref.var, Place(instr, block, path, self.order, LEAK, (), None))
             for index, inner in enumerate(blocks(op)):
-                self.walk(inner, (*path, (op, index)))
+                self.walk(inner, (*path, (op, index)), instr)
         self.order += 1
+        is_branch = around is not None and type(around.op) is anf.If and type(block.exit) is Result
         for value in exit_operands(block.exit):
             if type(value) is Ref:
-                self.add(value.var, Place(None, block, path, self.order, LEAK, (), None))
+                how = ALIAS if is_branch and around is not None and around.var is not None else LEAK
+                self.add(value.var, Place(around, block, path, self.order, how, (), None))
 
     def note(self, instr: Let, block: Block, path: Path) -> None:
         op = instr.op
@@ -158,34 +160,34 @@ class Chains:
 
     def names(self, value: Expr, path: Path) -> set[Var]:
         """The variables that hold a new map, which this operand is; empty where it is none, or one of another round."""
-        if type(value) is not Ref:
+        if type(value) is not Ref or not is_own(value.var) or value.var not in self.made:
             return set()
         var = value.var
-        while True:
-            made = self.made.get(var)
-            if made is None or not is_own(var):
+        instr, _, around = self.made[var]
+        op = instr.op
+        if path[: len(around)] != around or not all(type(outer) in STRAIGHT for outer, _ in path[len(around) :]):
+            return set()
+        if type(op) is anf.Move:
+            return self.names(op.value, path)
+        if type(op) is not anf.If:
+            return self.aliases(var) if var in self.new or is_change(op) else set()
+        found: set[Var] = set()
+        for index, branch in enumerate(blocks(op)):
+            if type(branch.exit) is not Result:
+                continue  # it goes on elsewhere
+            names = self.names(branch.exit.value, (*around, (op, index)))
+            if not names:
                 return set()
-            instr, _, around = made
-            if path[: len(around)] != around or not all(type(op) in STRAIGHT for op, _ in path[len(around) :]):
-                return set()
-            op = instr.op
-            if type(op) is not anf.Move or type(op.value) is not Ref:
-                break
-            var = op.value.var
-        return self.aliases(var) if var in self.new or is_change(op) else set()
+            found |= names
+        return found
 
     def aliases(self, var: Var) -> set[Var]:
-        """A variable and those that hold the same by moves."""
+        """A variable and those that may hold the same by moves, and by branches that it is the value of."""
         found, todo = {var}, [var]
         while todo:
             for place in self.uses.get(todo.pop(), ()):
                 instr = place.instr
-                if (
-                    instr is not None
-                    and type(instr.op) is anf.Move
-                    and instr.var is not None
-                    and instr.var not in found
-                ):
+                if is_move(place) and instr is not None and instr.var is not None and instr.var not in found:
                     found.add(instr.var)
                     todo.append(instr.var)
         return found
@@ -199,12 +201,17 @@ class Chains:
             for place in self.uses.get(var, ()):
                 if are_apart(place.path, path) or (place.order == order and place.how == TAKE):
                     continue
-                is_move = place.instr is not None and type(place.instr.op) is anf.Move and place.instr.var is not None
                 if place.how == STORE:
                     holders.append(place)
-                elif not is_move and (place.how != READ or not is_entry(place) or place.order > order):
+                elif is_move(place) or (place.how == TAKE and place.order < order and self.is_same(place)):
+                    continue
+                elif place.how != READ or not is_entry(place) or place.order > order:
                     return False
         return not holders or (len(holders) == 1 and self.is_replaced(holders[0], order, path))
+
+    def is_same(self, change: Place) -> bool:
+        """Whether a change is made in place."""
+        return change.instr is not None and change.instr.var in self.new
 
     def is_replaced(self, holder: Place, order: int, path: Path) -> bool:
         """Whether the map that got the changed one gets another in its place before that is read again."""
@@ -218,14 +225,14 @@ class Chains:
         if not all(type(op) in STRAIGHT for op, _ in path[len(holder.path) :]):
             return False
         replaced = 0
-        for name in (names := self.aliases(var)):
+        for name in self.aliases(var):
             if not is_own(name):
                 return False
             for place in self.uses.get(name, ()):
                 if are_apart(place.path, path):
                     continue
                 op: Any = place.instr.op if place.instr is not None else None
-                if type(op) is anf.Move and place.instr is not None and place.instr.var in names:
+                if is_move(place):
                     continue
                 if place.how == TAKE and place.order > order and is_set(op, key):
                     replaced += 1
@@ -243,6 +250,14 @@ def is_change(op: Any) -> bool:
 
 def is_own(var: Var) -> bool:
     return is_fixed(var) and not var.is_global and not var.captured and not var.early
+
+
+def is_move(place: Place) -> bool:
+    """Whether a use has another variable hold the same map."""
+    instr = place.instr
+    if place.how != ALIAS or instr is None or instr.var is None:
+        return False
+    return type(instr.op) is anf.Move or type(instr.op) is anf.If
 
 
 def is_entry(place: Place) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from semac.anf.nodes import AnyPattern, Block, Expr, For, If, Jump, Let, Loop, Op, Ref, Result, VarPattern, While
-from semac.anf.walk import all_blocks, refs
+from semac.anf.walk import all_blocks, named, refs
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
@@ -114,7 +114,7 @@ def for_loop(
 
 def drop_steps(loop: For, counter: Var, steps: set[Var]) -> None:
     """Takes sums that nothing uses any more out of a loop, and its variable where nothing else mentions it."""
-    uses = Counter(ref.var for ref in refs(loop.body))
+    uses = Counter(named([loop.body]))
     for block in all_blocks(loop.body, into_functions=False):
         kept = [instr for instr in block.instrs if instr.var not in steps or uses[instr.var]]
         uses[counter] -= len(block.instrs) - len(kept)

@@ -10,7 +10,9 @@ from collections.abc import Container
 from typing import Any
 
 from sema_runtime.values.lists import List
+from sema_runtime.values.typenames import ATOMIC
 from semac.anf import nodes as anf
+from semac.anf.literals import literal
 from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Op, Python, Ref
 from semac.anf.walk import all_blocks, map_exit, map_operands, params_of
 from semac.ir.nodes import Var
@@ -31,6 +33,7 @@ READERS = {
 }  # fmt: skip
 KNOWN = {"list?": True, "nil?": False, "not": False}
 TEXTS = atom(STR)
+SHORT = 8  # items of a literal list that becomes a new stack wherever it is used
 TAKES = {"last": "take_last", "top": "take_top"}
 
 
@@ -47,7 +50,7 @@ class Stacks(Representation):
     def fresh(self, op: Op) -> str:
         if type(op) is anf.CallBuiltin:
             return "List" if op.name == "list" else ""
-        return "List" if type(op) is anf.Move and is_empty_list(op.value) else ""
+        return "List" if type(op) is anf.Move and is_short_list(op.value) else ""
 
     def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
         count = len(op.args)
@@ -62,8 +65,12 @@ class Stacks(Representation):
         return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
 
 
-def is_empty_list(value: Any) -> bool:
-    return type(value) is Lit and type(value.value) is List and value.value.empty
+def is_short_list(value: Any) -> bool:
+    """Whether a value is a literal list of a few atoms, which is as cheap to make anew."""
+    if type(value) is not Lit or type(value.value) is not List:
+        return False
+    items = value.value.items
+    return len(items) <= SHORT and all(type(item) in ATOMIC for item in items)
 
 
 def stack_lists(unit: Unit) -> None:
@@ -76,22 +83,23 @@ def stack_lists(unit: Unit) -> None:
         return
     for form in unit.blocks:
         for block in list(all_blocks(form)):
-            bind_empty_lists(block)
+            bind_short_lists(block)
     asked = asked_in(unit) if calls_any(unit, frozenset(("member",))) and "members" not in left_out(unit) else set()
     rewrite_groups(unit, Stacks(asked), StackRewriter)
     give_truth(unit, {var for var in asked if var is not None and type(var.op) is not anf.CallBuiltin})
 
 
-def bind_empty_lists(block: Block) -> None:
-    """Empty lists that are handed to loops, functions and results are bound to variables first: each is a new stack."""
+def bind_short_lists(block: Block) -> None:
+    """Short literal lists that are handed to loops, functions and results are bound to variables first: each is a new
+    stack."""
     out: list[Let] = []
 
     def bound(value: Expr) -> Expr:
-        if not is_empty_list(value):
+        if not is_short_list(value):
             return value
         var = Var("", None)
         var.hint, var.defined = "items", 1
-        var.type = list_of(NEVER)
+        var.type = value.type if value.value.items else list_of(NEVER)  # type: ignore[union-attr]
         var.op = anf.Move(value, type=var.type)
         out.append(Let(var, var.op))
         return Ref(var, var.type)
@@ -136,7 +144,10 @@ class StackRewriter(Rewriter):
 
     def make(self, instr: Let) -> None:
         op = instr.op
-        items = op.args[::-1] if type(op) is anf.CallBuiltin else []
+        if type(op) is anf.CallBuiltin:
+            items = op.args[::-1]
+        else:
+            items = [literal(item) for item in op.value.value.items[::-1]]  # type: ignore[attr-defined]
         replace(instr, Python("new_stack", items, span=op.span, type=op.type))
 
     def general_form(self, kind: str, value: Ref, span: Any, type_: Type) -> anf.Op:

@@ -18,7 +18,7 @@ from typing import Any
 
 from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Expr, Let, Lit, Op, Ref, Result
 from semac.anf.step_nodes import Facts, Give, YieldFrom
-from semac.anf.walk import code_of, instructions, refs
+from semac.anf.walk import code_of, instructions, named
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
@@ -41,7 +41,7 @@ def pull_tasks(unit: Unit) -> None:
     spawns = steppable(unit, Twins(unit))
     if spawns:
         pullers = Pullers(unit)
-        uses = Counter(ref.var for form in unit.blocks for ref in refs(form))
+        uses = Counter(named(unit.blocks))
         for block, instr in spawns:
             pull(pullers, block, instr, instr.var is None or not uses[instr.var])
         mark_silent(

@@ -9,7 +9,7 @@ from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Comprehension, Expr, Let, Op, Ref
 from semac.anf.nodes import Python as PythonOp
 from semac.anf.step_nodes import Receive, Send, YieldFrom
-from semac.anf.walk import all_blocks, blocks, bound, code_of, refs
+from semac.anf.walk import all_blocks, blocks, bound, code_of, named
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import ANY
 
@@ -47,7 +47,7 @@ def local_steppers(block: Block) -> dict[Var, Function]:
     ]
     if not made:
         return {}
-    uses = Counter(ref.var for ref in refs(block))
+    uses = Counter(named([block]))
     outside = [each.op for inner in yielding_blocks(block) for each in inner.instrs]
     found: dict[Var, Function] = {}
     for instr in made:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from semac.anf.nodes import Block, Call, Closure, Expr, GetField, Guarded, If, Jump, Let, Loop, Move, Read, Ref, Result
 from semac.anf.nodes import Python as PythonOp
 from semac.anf.step_nodes import YieldFrom
-from semac.anf.walk import all_blocks, blocks, code_of, instructions, refs
+from semac.anf.walk import all_blocks, blocks, code_of, instructions, named, refs
 from semac.ir.nodes import Const, Function, NamedLet, Node, Var
 from semac.optimize.loops.functions import temporary
 from semac.optimize.steps.silent import bound_by
@@ -69,7 +69,7 @@ def spliced(function: Function, block: Block, made: list[Function]) -> bool:
         block.instrs.append(loop_of(called, args, function))
         block.exit = Result(Ref(block.instrs[-1].var, ANY))  # type: ignore[arg-type]
         return True
-    used = {ref.var for ref in refs(code)}
+    used = set(named([code]))
     for param, arg in zip(called.params, args, strict=True):
         if param in used:
             param.op = Move(arg, type=arg.type)

@@ -15,7 +15,7 @@ from collections import Counter
 from typing import Any
 
 from semac.anf.nodes import Block, Call, CallBuiltin, CallRuntime, Closure, Expr, Let, Op, Ref
-from semac.anf.walk import all_blocks, code_of, instructions, refs
+from semac.anf.walk import all_blocks, code_of, instructions, named
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit
@@ -69,7 +69,7 @@ def steppable(unit: Unit, twins: Twins) -> list[tuple[Block, Let]]:
     spawns = [(block, instr) for block in every for instr in block.instrs if spawned(instr.op) is not None]
     if not spawns:
         return []
-    uses = Counter(ref.var for form in unit.blocks for ref in refs(form))
+    uses = Counter(named(unit.blocks))
     return [(block, instr) for block, instr in spawns if uses[instr.op.args[0].var] == 1 and waits(instr, twins)]  # type: ignore[attr-defined]
 
 

@@ -27,10 +27,10 @@ from semac.ir.unit import Unit
 from semac.optimize.infer.fits import Kind
 from semac.optimize.versions.copies import Copier
 from semac.optimize.versions.heat import Definition
-from semac.types.lattice import NEVER
+from semac.types.lattice import ANY, NEVER
 
 GUARDED = (CallBuiltin, CallRuntime, For, Comprehension)  # operations that ask for types
-ENOUGH = 12  # instructions of a copy for each operand of which it knows more
+ENOUGH = 4  # instructions of a copy for each operand of which it knows more, for two where it knows all operands
 
 
 class Version:
@@ -78,7 +78,8 @@ def temporary(op: Closure | Fits | Call | CallRuntime | If | Loop, owner: Functi
 
 
 def is_useful(version: Version) -> bool:
-    """Whether the copy saves enough guards for its size: operands of which it knows more."""
+    """Whether the copy saves enough guards for its size: operands of which it knows more. They count twice where it
+    knows something of all of them, as such an operation needs no guard; others need another one."""
     code = version.public.code
     pairs = zip(instructions(version.private.code), instructions(code), strict=True)
     size = saved = 0
@@ -86,7 +87,9 @@ def is_useful(version: Version) -> bool:
         size += 1
         op = original.op
         if type(op) in GUARDED or (type(op) is Call and is_accessor(op)):
-            saved += sum(a.type is not b.type for a, b in zip(operands(copied.op), operands(op), strict=True))
+            own = operands(copied.op)
+            known = sum(a.type is not b.type for a, b in zip(own, operands(op), strict=True))
+            saved += known if any(a.type is ANY for a in own) else 2 * known
     return saved * ENOUGH >= size
 
 

@@ -3,6 +3,7 @@ leave the caller's values alone."""
 
 from __future__ import annotations
 
+import ast
 import copy
 import math
 from collections import OrderedDict, UserDict, namedtuple
@@ -146,3 +147,41 @@ def test_sums_of_floats_are_those_of_the_loop(monkeypatch: pytest.MonkeyPatch) -
     for x in xs:
         expected += x
     assert functions(monkeypatch)["total"](xs) == expected != math.fsum(xs)
+
+
+HELD = """
+(define (span e) (- (:end e) (:start e)))
+(define (later e) (set! e (assoc e :end 9)) (- (:end e) (:start e)))
+(define (spans es) (map span es))
+(define (walked es) (foldl (fn (s e) (let ((d (- (:end e) (:start e)))) (if (> (:end e) 3) (+ s d) s))) 0 es))
+(define (inner e) (fn (f) (list (:end e) (:start e) (:end f) (:start f))))
+(define (rows m key) (let ((row (get m key))) (if (nil? (car row)) nil (list (car row) (cadr row)))))
+(define (again xs) (let ((ys (car xs))) (let loop ((ys ys) (n 0)) (if (null? ys) n (loop (cdr ys) (+ n (car ys)))))))
+"""
+EVENTS: list[Any] = [
+    {"start": 1, "end": 4},
+    Map({keyword("start"): 2, keyword("end"): 3}),
+    {keyword("end"): 7, "start": 2},
+]
+
+
+def test_types_that_are_held_are_those_of_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers(**environment: str) -> list[Any]:
+        scope: dict[str, Any] = {"__name__": "held"}
+        with monkeypatch.context() as context:
+            for name, value in environment.items():
+                context.setenv(name, value)
+            exec(compile_source(HELD, "<test>", "module").code, scope)
+        calls: list[tuple[str, tuple[Any, ...]]] = [
+            *((name, (event,)) for name in ("span", "later") for event in [*EVENTS, None, 3, {"start": 1}]),
+            ("spans", (EVENTS,)), ("walked", (EVENTS,)), ("walked", ([*EVENTS, 1],)),
+            *(("rows", ({"a": row}, "a")) for row in ([1, 2], (1, 2), List([1, 2]), [], [1], 5)),
+            *(("again", ([ys],)) for ys in ([1, 2], (1, 2), List([1, 2]), None, 4)),
+        ]  # fmt: skip
+        return [*(outcome(scope[name], args) for name, args in calls), outcome(scope["inner"](EVENTS[0]), (EVENTS[1],))]
+
+    assert answers() == answers(SEMA_OPT="0") == answers(SEMA_SKIP="kinds")
+    text = ast.unparse(compile_source(HELD, "<test>", "module").tree)
+    assert "kind = type(e)" in text and "kind = type(e)" not in ast.unparse(
+        compile_source(HELD, "<test>", "module", is_native=True).tree
+    )

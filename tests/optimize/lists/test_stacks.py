@@ -29,6 +29,13 @@ STACKS = [
      "(pair? s)) (loop (+ i 1) (cons i s))))) (list (f 0) (f 2))", "((2 9 8 #f #t) (4 1 0 #f #t))"),
     ("(define (f) (let loop ((i 0) (s '())) (if (= i 3) (list (car s) (cadr s) (cdr s)) (loop (+ i 1) (cdr s))))) (f)",
      "(nil nil ())"),
+    # short literal lists are made anew for each stack
+    ("(define (f xs) (let loop ((xs xs) (row '(0)) (n 0)) (if (null? xs) (reverse row) (loop (rest xs) "
+     "(cons (+ n (first xs)) row) (+ n 1))))) (list (f '(1 2 3)) (f '()) (f '(4)))", "((0 1 3 5) (0) (0 4))"),
+    ("(define (g n) (let loop ((n n) (acc '(\"a\" :b nil))) (if (= n 0) acc (loop (- n 1) (if (even? n) (cons n acc) "
+     "'(7 8)))))) (list (g 0) (g 3) (g 4) (g 0))", '(("a" :b nil) (7 8) (7 8) ("a" :b nil))'),
+    ("(define (f n) (foldl (fn (acc i) (cons (+ i (car acc)) acc)) '(1) (range n))) (list (f 0) (f 4) (f 2))",
+     "((1) (7 4 2 1 1) (2 1 1))"),
     # read after it was changed, as the arguments stand: the change moves behind
     ("(define (f ops) (let loop ((pc 0) (s '()) (x 0)) (if (= pc (count ops)) [x s] (let ((op (nth ops pc))) (case op "
      "((:add) (loop (+ pc 1) (cons (+ (cadr s) (first s)) (cddr s)) x)) ((:set) (loop (+ pc 1) (rest s) (first s))) "
