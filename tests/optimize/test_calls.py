@@ -16,6 +16,7 @@ from semac.pipeline import compile_source
 SEMA = [sys.executable, "-m", "semac.cli.entry"]
 CELL = "(define (cell m i j) (nth (nth m i) j))\n"
 PROGRAMS = {
+    "third operands": "(define (f a b) (- b 1 (* b))) (list (try (f 1 nil) (catch e (:message e))) (f 0 1))",
     "operators without operands": "(define (f) (-)) (list (+) (*) (try (f) (catch e (:message e))))",
     "the frames of calls in calls": CELL
     + """(define (both m i) (+ (cell m i 0) (cell m i 5)))

@@ -14,6 +14,14 @@ from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
 CASES = {
+    "a variable of a loop, under set! and in a closure": (
+        "(define (f n) (let lp ((i 0) (m {:j 1})) (set! m m) (if (= n i) m (lp (+ 1 i) (assoc m :j (map (fn (x) m) "
+        "(range 1))))))) (f 3)"
+    ),
+    "a parameter under set! and in a closure": (
+        "(define (f m n) (let ((k (fn () m))) (set! m (assoc m :a n)) (if (= n 0) (list (k) m) "
+        "(f (assoc m :j (list (k))) (- n 1))))) (f {:j 1} 2)"
+    ),
     "alias of two keys": (
         "(define (f n) (let loop ((i 0) (m {0 {:n 0} 1 {:n 0}})) (if (= i n) m (let ((a (get m 0))) (loop "
         "(+ i 1) (assoc (assoc m 0 (assoc a :n i)) 1 a)))))) (f 5)"

@@ -115,6 +115,9 @@ class Flows(Origins):
                 self.jump(inner.exit)
         if function is not None and function in self.shut:
             self.result(part.block, function)
+        for param in function.params if function is not None else ():
+            if is_var(param) and not self.is_plain(param) and not is_place(param):
+                self.spoil(param, "a variable that changes")
 
     def use(self, instr: Let, use: Use, known: set[Any]) -> None:
         if use.var not in known:
@@ -176,6 +179,8 @@ class Flows(Origins):
 
     def flow(self, target: Var, value: Expr, again: bool = False) -> None:
         if may_hold(value) and is_var(target):
+            if not self.is_plain(target) and not is_place(target):
+                self.spoil(target, "a variable that changes")
             self.comes(target, value.var, None, again)  # type: ignore[union-attr]
             self.same.setdefault(target, []).append(value.var)  # type: ignore[union-attr]
 

@@ -160,7 +160,7 @@ def is_settled_global(var: Var) -> bool:
 
 
 def is_left_alone(var: Var, loop: While) -> bool:
-    """Whether a local variable has one value while a loop runs: nothing in it sets the variable, and no closure does."""
+    """Whether a local variable has one value while a loop runs: nothing in it sets the variable, nor does a closure."""
     if var.is_global or var.early or var.captured:
         return False
     code = (instr for block in (loop.test, loop.body) for instr in instructions(block))

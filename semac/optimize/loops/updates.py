@@ -1,5 +1,5 @@
-"""`map/update`, `update-in`, `assoc-in` and `get-in` become look-ups and `assoc`, before types are inferred. `assoc` to a
-map that is written out becomes part of that.
+"""`map/update`, `update-in`, `assoc-in` and `get-in` become look-ups and `assoc`, before types are inferred; `assoc` to
+a map that is written out becomes part of that.
 
 So what is known of maps goes through them, and maps that nobody else sees change in place. A path must be written out
 as a vector; the function must be one that `loops/functions.py` knows how to apply. Sound because the runtime's own
