@@ -5,31 +5,20 @@ Other names, lists, closures and handlers keep what the variables held before, a
 
 from __future__ import annotations
 
-import random
+from programs.written.choices import Choices
 
 MAP, LIST, INT = "m", "l", "i"
 Scope = tuple[str, ...]  # variables; the first letter is the kind
 STARTS = {MAP: ("{}", "{}", "{:a 1}", "{0 1 1 2}"), LIST: ("'()", "'()", "(list 1 2)", "(list)"), INT: ("0", "1", "2")}
 
 
-class Programs:
+class Programs(Choices):
     """The program of a seed."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.names = 0
+        super().__init__(seed)
         self.functions: list[str] = []
         self.rounds = 0  # loops around
-
-    def chance(self, share: float) -> bool:
-        return self.random.random() < share
-
-    def pick(self, *texts: str) -> str:
-        return self.random.choice(texts)
-
-    def fresh(self, kind: str) -> str:
-        self.names += 1
-        return f"{kind}{self.names}"
 
     def program(self) -> str:
         forms = ["(define kept '())"]

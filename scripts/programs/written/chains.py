@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import random
+from programs.written.choices import Choices
 
 KEYS = (":a", ":b", ":c", "k", "1")
 
 
-class Programs:
+class Programs(Choices):
     """The program of a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.names = 0
-
-    def pick(self, *texts: str) -> str:
-        return self.random.choice(texts)
-
-    def chance(self, share: float) -> bool:
-        return self.random.random() < share
-
-    def fresh(self, prefix: str) -> str:
-        self.names += 1
-        return f"{prefix}{self.names}"
 
     def program(self) -> str:
         functions = [f"(define (f{i} m k n) {self.body(self.random.randrange(3, 9), ['m'], ['n'])})" for i in range(2)]

@@ -7,32 +7,24 @@ everything in the end.
 
 from __future__ import annotations
 
-import random
+from programs.written.choices import Choices
 
 STATE, ITEM, INT, TREE = "state", "item", "int", "tree"
 NAMES = {STATE: "s", ITEM: "m", INT: "i", TREE: "t"}
 Scope = tuple[tuple[str, str], ...]  # names and kinds of variables
 
 
-class Programs:
+class Programs(Choices):
     """The program of a seed."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.functions: list[tuple[str, str, tuple[str, ...]]] = []  # name, kind of the result, kinds of the arguments
-        self.names = 0
         self.rounds = 0  # loops around
         self.trees = self.chance(0.3)
 
-    def chance(self, share: float) -> bool:
-        return self.random.random() < share
-
-    def pick(self, *texts: str) -> str:
-        return self.random.choice(texts)
-
-    def fresh(self, kind: str) -> str:
-        self.names += 1
-        return f"{NAMES[kind]}{self.names}"
+    def fresh(self, prefix: str) -> str:
+        return super().fresh(NAMES[prefix])
 
     def program(self) -> str:
         forms = ["(define kept '())"]
