@@ -320,8 +320,15 @@ def with_(c: Context, op: With, dest: Dest) -> None:
     context = c.expr(op.context)
     loc = c.loc(op)
     target = ast.Name(c.bind(op.target), ast.Store(), **loc) if op.target is not None else None
-    body = c.statements(op.body, dest)
+    outcome = c.names.temporary("outcome") if op.target is not None and dest.kind == "assign" else ""
+    if outcome:  # the value is nil where the context manager swallows an exception
+        c.append(assign(outcome, const(None, loc), loc))
+    body = c.statements(op.body, Dest("assign", outcome) if outcome else dest)
     c.append(ast.With([ast.withitem(context, target)], body or [ast.Pass(**loc)], **loc))
+    if outcome:
+        c.finish(name(outcome, loc), dest, loc)
+    elif op.target is not None and (dest.after or (dest.kind == "return" and c.loops)):  # and no loop goes on
+        c.finish(const(None, loc), dest, loc, effects=False)
 
 
 # Calls

@@ -17,6 +17,9 @@ from semac.session import Session
 PY = '(py/import "builtins" :as py) '
 
 
+SUPPRESS = '(py/from "contextlib" suppress) (py/from "builtins" ValueError int)'
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
@@ -49,6 +52,20 @@ PY = '(py/import "builtins" :as py) '
         ("(let ((d (py/dict))) (py/set! d :k 1) (py/set! d :l 2) (py/del! d :l) d)", "{:k 1}"),
         ('(py/from "io" StringIO) (py/with (f (StringIO "x")) (.read f))', '"x"'),
         ('(py/from "io" StringIO) (define s (StringIO)) (py/with (f s) (.write f "x")) (.-closed s)', "#t"),
+        (
+            f'{SUPPRESS} (map (fn (s) (let ((n (py/with (_ (suppress ValueError)) (int s)))) [n (nil? n)])) \'("5" "z"))',
+            "([5 #f] [nil #t])",
+        ),
+        (
+            f'{SUPPRESS} (let loop ((i 0)) (if (> i 5) :end (py/with (_ (suppress ValueError)) (if (= i 2) (int "z") '
+            "(loop (+ i 1))))))",
+            "nil",
+        ),
+        (
+            f'{SUPPRESS} (let ((m {{:a 1}})) (py/with (_ (suppress ValueError)) (let ((r (assoc m :b 2))) (int "z") '
+            "(set! m r))) m)",
+            "{:a 1}",
+        ),
         ('(py/apply (.-date (py/module "datetime")) [2024] {:month 2 :day 3})', "datetime.date(2024, 2, 3)"),
         ("(define-record-type p (mk class a-b) p? (class pc)) (pc (py/apply mk [] {:class 1 :a-b 2}))", "1"),
         ('(py/import "datetime") (- (datetime.date 2024 1 3) (datetime.date 2024 1 2))', "datetime.timedelta(days=1)"),

@@ -419,6 +419,7 @@ class Flow:
         self.solver.escape(self.operand(op.context))
         if op.target is not None:
             self.solver.grow(op.target, ANY)
+            return join(self.scoped(op.body), atom(NIL))  # it may swallow an exception
         return self.scoped(op.body)
 
     def fits(self, op: anf.Fits) -> Type:

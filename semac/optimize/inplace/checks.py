@@ -188,6 +188,8 @@ class Order:
             handler = self.block(op.handler, live, always)  # type: ignore[attr-defined]
             body = self.block(op.body, live, merged(always, handler))  # type: ignore[attr-defined]
             return merged(body, handler)
+        if kind is anf.With:  # what it enters may swallow an exception
+            always = merged(always, live)
         inside = blocks(op)
         if not inside:
             return live

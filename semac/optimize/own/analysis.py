@@ -350,6 +350,8 @@ class Liveness:
             handler = self.block(op.handler, live, always, is_read)
             body = self.block(op.body, live, merged(always, handler), is_read)
             replace(live, merged(body, handler))
+        elif kind is anf.With:  # what it enters may swallow an exception
+            replace(live, merged(self.block(op.body, live, merged(always, live), is_read), live))
         else:
             branches = []
             for inner in blocks(op):
