@@ -53,8 +53,8 @@ SUPPRESS = '(py/from "contextlib" suppress) (py/from "builtins" ValueError int)'
         ('(py/from "io" StringIO) (py/with (f (StringIO "x")) (.read f))', '"x"'),
         ('(py/from "io" StringIO) (define s (StringIO)) (py/with (f s) (.write f "x")) (.-closed s)', "#t"),
         (
-            f'{SUPPRESS} (map (fn (s) (let ((n (py/with (_ (suppress ValueError)) (int s)))) [n (nil? n)])) \'("5" "z"))',
-            "([5 #f] [nil #t])",
+            f'{SUPPRESS} (map (fn (s) (let ((n (py/with (_ (suppress ValueError)) (int s)))) (list n))) \'("5" "z"))',
+            "((5) (nil))",
         ),
         (
             f'{SUPPRESS} (let loop ((i 0)) (if (> i 5) :end (py/with (_ (suppress ValueError)) (if (= i 2) (int "z") '
