@@ -152,7 +152,7 @@ class Expander:
 def write_out(instr: Let, op: CallBuiltin) -> None:
     """`assoc` to a map that is written out, whose keys surely can be some, is a map written out."""
     first = op.args[0] if len(op.args) >= 3 and len(op.args) % 2 else None
-    made = first.var.op if type(first) is Ref and is_fixed(first.var) else None
+    made = first.var.op if type(first) is Ref and is_fixed(first.var) and not first.var.captured else None
     if type(made) is MakeMap and all(type(key) is Lit for key in made.items[::2]):
         replace(instr, MakeMap([*made.items, *op.args[1:]], span=op.span, type=op.type))
 
