@@ -131,7 +131,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("cursors", index_lists, (Loop, For), needs="infer"),  # loops that go down flat lists hold an index
     Pass("rests", slice_rests, RESTS, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields, (Try, Throw)),  # handlers read entries of errors without making maps of them
-    Pass("levels", drop_levels, (LEVEL, UPDATED), needs="infer"),  # checks of updates that types have made
+    Pass("levels", drop_levels, (LEVEL, UPDATED, "assoc"), needs="infer"),  # checks of updates that types have made
     Pass("joins", join_changes, ["assoc"], needs="infer"),  # changes of maps that have no other use are one change
     Pass("sinking", sink_takers, (*TAKERS, "assoc"), needs="infer"),  # new lists are made after the old ones were read
     Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil

@@ -1,5 +1,4 @@
-"""`map/update`, `update-in`, `assoc-in` and `get-in` become look-ups and `assoc`, before types are inferred; `assoc` to
-a map that is written out becomes part of that.
+"""`map/update`, `update-in`, `assoc-in` and `get-in` become look-ups and `assoc`, before types are inferred.
 
 So what is known of maps goes through them, and maps that nobody else sees change in place. A path must be written out
 as a vector; the function must be one that `loops/functions.py` knows how to apply. Sound because the runtime's own
@@ -54,7 +53,8 @@ def expand_updates(unit: Unit) -> None:
 
 
 def drop_levels(unit: Unit) -> None:
-    """Takes out the checks that types have made: of what surely is a map, and of a key that surely can be one."""
+    """Takes out the checks that types have made: of what surely is a map, and of a key that surely can be one. `assoc`
+    of such keys to a map that is written out becomes part of that."""
     stack = list(unit.blocks)
     while stack:
         block = stack.pop()
@@ -65,6 +65,8 @@ def drop_levels(unit: Unit) -> None:
                 if not is_stored_key(op.args[1]):
                     kept.append(Let(None, checked_key(op)))
                 replace(instr, Move(op.args[0], span=op.span, type=op.type))
+            elif type(op) is CallBuiltin and op.name == "assoc":
+                write_out(instr, op)
             stack += [op.function.code] if type(op) is Closure else blocks(op)
             kept.append(instr)
         block.instrs = kept
@@ -101,8 +103,6 @@ class Expander:
         while todo:
             instr = todo.pop()
             op = instr.op
-            if type(op) is CallBuiltin and op.name == "assoc":
-                write_out(instr, op)
             expanded = self.expanded(op, instr) if type(op) is CallBuiltin else None
             if expanded is not None:
                 todo += expanded[::-1]  # the function's body may have such calls, too
@@ -150,10 +150,10 @@ class Expander:
 
 
 def write_out(instr: Let, op: CallBuiltin) -> None:
-    """`assoc` to a map that is written out, whose keys surely can be some, is a map written out."""
+    """Has a map that is written out have the entries that `assoc` adds to it."""
     first = op.args[0] if len(op.args) >= 3 and len(op.args) % 2 else None
     made = first.var.op if type(first) is Ref and is_fixed(first.var) and not first.var.captured else None
-    if type(made) is MakeMap and all(type(key) is Lit for key in made.items[::2]):
+    if type(made) is MakeMap and all(map(is_stored_key, (*made.items[::2], *op.args[1::2]))):
         replace(instr, MakeMap([*made.items, *op.args[1:]], span=op.span, type=op.type))
 
 
