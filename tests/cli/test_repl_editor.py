@@ -10,7 +10,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,19 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen.display).rstrip()
 
-    def until(self, *wanted: str, seconds: float = 20) -> str:
+    def until(self, *wanted: str) -> str:
         """The screen once all of some texts are on it."""
+        return self.wait(lambda: all(text in self.text() for text in wanted), repr(wanted))
+
+    def until_prompt(self) -> str:
+        """The screen once the cursor is behind an empty prompt: then keys are the editor's, not the terminal's own."""
+        return self.wait(lambda: self.screen.display[self.screen.cursor.y].rstrip() == "sema>", "an empty prompt")
+
+    def wait(self, is_there: Callable[[], bool], what: str, seconds: float = 20) -> str:
         deadline = time.monotonic() + seconds
-        while not all(text in self.text() for text in wanted):
+        while not is_there():
             ready, _, _ = select.select([self.descriptor], [], [], max(0, deadline - time.monotonic()))
-            assert ready, f"{wanted!r} did not appear in\n{self.text()}"
+            assert ready, f"{what} did not appear in\n{self.text()}"
             self.stream.feed(os.read(self.descriptor, 65536))
         return self.text()
 
@@ -107,7 +114,8 @@ def test_whole_forms_are_edited_and_remembered(terminal: Terminal, tmp_path: Pat
     assert "sema> (define (area w h)\n  ..." in terminal.press(UP + UP, "(define (area w h)\n  ...", "The area of a")
     terminal.press("\x03", "^C")
     terminal.press("\x12area 2", "(area 2 3)")
-    terminal.press("\x03", "sema>")
+    terminal.type("\x03")
+    terminal.until_prompt()
     terminal.press("\x04", "Goodbye!")
     later = Terminal(tmp_path)
     try:
