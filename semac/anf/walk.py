@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from semac.anf.nodes import (
+    Assign,
     Block,
     CallBuiltin,
     Closure,
@@ -151,20 +152,17 @@ def is_call_on(op: object, names: Container[str], var: Var) -> bool:
     return type(op.args[0]) is Ref and op.args[0].var is var
 
 
+def sets(op: Op, var: Var) -> bool:
+    """Whether an operation sets a variable, in its blocks too."""
+    if type(op) is Assign:
+        return op.var is var
+    return any(sets(instr.op, var) for inner in blocks(op) for instr in inner.instrs)
+
+
 def instructions(block: Block, into_functions: bool = True) -> Iterator[Let]:
     """All instructions of a block and of the blocks inside, functions made there included."""
-    stack = [block]
-    while stack:
-        current = stack.pop()
-        for instr in current.instrs:
-            yield instr
-            op = instr.op
-            kind = type(op)
-            if kind in WITH_CODE:
-                if kind is not Closure:
-                    stack += blocks(op)
-                elif into_functions:
-                    stack.append(op.function.code)  # type: ignore[attr-defined]
+    for inner in all_blocks(block, into_functions):
+        yield from inner.instrs
 
 
 def all_blocks(block: Block, into_functions: bool = True) -> Iterator[Block]:

@@ -92,7 +92,7 @@ class Flows(Origins):
     def part(self, part: Code) -> None:
         function = part.function
         self.joins |= joins(part)
-        known = {instr.var for inner in part.blocks for instr in inner.instrs}
+        known: set[Any] = {instr.var for inner in part.blocks for instr in inner.instrs}
         known |= {var for inner in part.blocks for instr in inner.instrs for var in bound(instr.op)}
         known |= {instr.op.var for inner in part.blocks for instr in inner.instrs if type(instr.op) is anf.Assign}
         known |= set(function.params) if function is not None else set()
@@ -115,9 +115,9 @@ class Flows(Origins):
                 self.jump(inner.exit)
         if function is not None and function in self.shut:
             self.result(part.block, function)
-        for param in function.params if function is not None else ():
-            if is_var(param) and not self.is_plain(param) and not is_place(param):
-                self.spoil(param, "a variable that changes")
+        for var in known:
+            if is_var(var) and not self.is_plain(var) and not is_place(var):
+                self.spoil(var, "a variable that changes")
 
     def use(self, instr: Let, use: Use, known: set[Any]) -> None:
         if use.var not in known:
@@ -167,8 +167,6 @@ class Flows(Origins):
             self.twins[var] = self.canonical(op.value.var)
         if type(op) is anf.CallRuntime and op.path in (LEVEL, UPDATED) and may_hold(op.args[0]):
             self.twins[var] = self.canonical(op.args[0].var)  # type: ignore[union-attr]
-        if not self.is_plain(var) and not is_place(var):
-            self.spoil(var, "a variable that changes")
         if type(op) in (anf.If, anf.Match, anf.Try, anf.Logic, anf.With, *LOOPS):
             for inner in blocks(op):
                 self.result(inner, var)
@@ -179,8 +177,6 @@ class Flows(Origins):
 
     def flow(self, target: Var, value: Expr, again: bool = False) -> None:
         if may_hold(value) and is_var(target):
-            if not self.is_plain(target) and not is_place(target):
-                self.spoil(target, "a variable that changes")
             self.comes(target, value.var, None, again)  # type: ignore[union-attr]
             self.same.setdefault(target, []).append(value.var)  # type: ignore[union-attr]
 

@@ -27,7 +27,7 @@ from semac.anf.nodes import (
     VarPattern,
     While,
 )
-from semac.anf.walk import all_blocks, instructions, map_exit, map_operands, refs
+from semac.anf.walk import all_blocks, instructions, map_exit, map_operands, refs, sets
 from semac.ir.nodes import Var
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.ranges import INT_TYPE, Count, Limits, compared, is_hoistable, limits_of, step_of_sum
@@ -161,10 +161,7 @@ def is_settled_global(var: Var) -> bool:
 
 def is_left_alone(var: Var, loop: While) -> bool:
     """Whether a local variable has one value while a loop runs: nothing in it sets the variable, nor does a closure."""
-    if var.is_global or var.early or var.captured:
-        return False
-    code = (instr for block in (loop.test, loop.body) for instr in instructions(block))
-    return not any(type(instr.op) is Assign and instr.op.var is var for instr in code)
+    return not (var.is_global or var.early or var.captured or sets(loop, var))
 
 
 def is_settled_read(instr: Let, hoisted: set[Var]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, CallRuntime, Expr, Let, Python, Ref, Result
-from semac.anf.walk import all_blocks, blocks, map_operands, operands, params_of
+from semac.anf.walk import all_blocks, blocks, map_operands, operands, params_of, sets
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.analysis import Analysis, analyzed
@@ -36,13 +36,6 @@ def calls_any(unit: Unit, names: frozenset[str]) -> bool:
         for block in all_blocks(form)
         for instr in block.instrs
     )
-
-
-def sets(op: anf.Op, var: Var) -> bool:
-    """Whether an operation sets a variable, in its blocks too."""
-    if type(op) is anf.Assign:
-        return op.var is var
-    return any(sets(instr.op, var) for inner in blocks(op) for instr in inner.instrs)
 
 
 class Rewriter:

@@ -14,7 +14,7 @@ from sema_runtime.values.typenames import ATOMIC
 from semac.anf import nodes as anf
 from semac.anf.literals import literal
 from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Op, Python, Ref
-from semac.anf.walk import all_blocks, map_exit, map_operands, params_of
+from semac.anf.walk import all_blocks, map_exit, map_operands, params_of, sets
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.loops.cursors import RESTS
@@ -23,7 +23,7 @@ from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis
 from semac.optimize.own.char_stacks import is_join, text_groups
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
-from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups, sets
+from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
 from semac.types.lattice import ANY, BOOL, LIST, NEVER, NIL, STR, Type, atom, list_of
 
