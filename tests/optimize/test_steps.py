@@ -55,6 +55,24 @@ ANSWERS = {
          (define t (async (async/cancel t) (note :never)))
          (try (await t) (catch e (note (:type e))))
          log)""": "(:cancelled)",
+    """(define q (async (error "q")))
+       (define t (async (try (await q) (catch e (note (:message e)))) (async/sleep 0) (note :never)))
+       (define c (async (note (async/cancel t))))
+       (async/run)
+       (list (async/cancelled? t) log)""": '(#t (#t "q"))',
+    """(define (tried thunk) (async (try (thunk) (catch e (note (:type e)))) (async/sleep 0) (note :never)))
+       (define t (tried (fn () (async/sleep 10))))
+       (define c (async (note (async/cancel t))))
+       (async/run)
+       (list (async/cancelled? t) log)""": "(#t (:cancelled #t))",
+    """(define q (async (error "q")))
+       (try (await q) (catch e nil))
+       (define (tried thunk) (async (try (thunk) (catch e (note (:message e)))) (async/sleep 0) (note :never)))
+       (define t (tried (fn () (async/all (list q)))))
+       (define u (tried (fn () (async/race (list q)))))
+       (define c (async (note (list (async/cancel t) (async/cancel u)))))
+       (async/run)
+       (list (async/cancelled? t) log)""": '(#t ((#t #t) "q" "q"))',
     """(let ((c (channel/new 1)))
          (define t (async (channel/send c 1) (channel/send c 2) (note :sent)))
          (async/sleep 0)
