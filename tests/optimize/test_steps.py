@@ -55,6 +55,32 @@ ANSWERS = {
          (define t (async (async/cancel t) (note :never)))
          (try (await t) (catch e (note (:type e))))
          log)""": "(:cancelled)",
+    """(define q (async (error "q")))
+       (define t (async (try (await q) (catch e (note (:message e)))) (async/sleep 0) (note :never)))
+       (define c (async (note (async/cancel t))))
+       (async/run)
+       (list (async/cancelled? t) log)""": '(#t (#t "q"))',
+    """(define (tried thunk) (async (try (thunk) (catch e (note (:type e)))) (async/sleep 0) (note :never)))
+       (define t (tried (fn () (async/sleep 10))))
+       (define c (async (note (async/cancel t))))
+       (async/run)
+       (list (async/cancelled? t) log)""": "(#t (:cancelled #t))",
+    """(define q (async (error "q")))
+       (try (await q) (catch e nil))
+       (define (tried thunk) (async (try (thunk) (catch e (note (:message e)))) (async/sleep 0) (note :never)))
+       (define t (tried (fn () (async/all (list q)))))
+       (define u (tried (fn () (async/race (list q)))))
+       (define c (async (note (list (async/cancel t) (async/cancel u)))))
+       (async/run)
+       (list (async/cancelled? t) log)""": '(#t ((#t #t) "q" "q"))',
+    """(define (child k) (async (try (async/sleep 20) (note k) (catch e (note (list k (:type e)))))))
+       (define t (async (child :a) 1))
+       (await t)
+       (note (async/cancel t))
+       (note (async/with-timeout 70 (fn () (child :b) :won)))
+       (try (async/map (fn (x) (child x) (if (= x 2) (error "bad") x)) (list 1 2)) (catch e (note (:message e))))
+       (async/sleep 30)
+       (reverse log)""": '(#f (:a :cancelled) (:b :cancelled) :won (1 :cancelled) "bad" (2 :cancelled))',
     """(let ((c (channel/new 1)))
          (define t (async (channel/send c 1) (channel/send c 2) (note :sent)))
          (async/sleep 0)

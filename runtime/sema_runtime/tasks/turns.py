@@ -62,6 +62,7 @@ class Turns:
         """Runs the others until the waiter is woken. Returns its value or raises its error."""
         fiber: Any = waiter.fiber
         if fiber.doomed:
+            waiter.live = False
             fiber.end()
         fiber.waiter = waiter
         try:
