@@ -206,7 +206,8 @@ PROGRAMS = {
         "(1 #t)",
     ),
     "a guard that is a constant, in a form whose value nobody reads": (
-        "(define log '()) (match 1 (x when 1 (set! log (cons x log))) (_ 2)) (match 0 (x when :yes (set! log :no))) log",
+        "(define log '()) (match 1 (x when 1 (set! log (cons x log))) (_ 2)) (match 0 (x when :yes (set! log :no)))"
+        " log",
         ":no",
     ),
     "a function that is called in the guards of forms whose values nobody reads": (
