@@ -73,6 +73,14 @@ ANSWERS = {
        (define c (async (note (list (async/cancel t) (async/cancel u)))))
        (async/run)
        (list (async/cancelled? t) log)""": '(#t ((#t #t) "q" "q"))',
+    """(define (child k) (async (try (async/sleep 20) (note k) (catch e (note (list k (:type e)))))))
+       (define t (async (child :a) 1))
+       (await t)
+       (note (async/cancel t))
+       (note (async/with-timeout 70 (fn () (child :b) :won)))
+       (try (async/map (fn (x) (child x) (if (= x 2) (error "bad") x)) (list 1 2)) (catch e (note (:message e))))
+       (async/sleep 30)
+       (reverse log)""": '(#f (:a :cancelled) (:b :cancelled) :won (1 :cancelled) "bad" (2 :cancelled))',
     """(let ((c (channel/new 1)))
          (define t (async (channel/send c 1) (channel/send c 2) (note :sent)))
          (async/sleep 0)

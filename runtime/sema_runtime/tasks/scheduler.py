@@ -109,11 +109,14 @@ class Scheduler(Turns):
     def cancel(self, promise: AsyncPromise) -> bool:
         """Cancels the task of a pending promise: it raises Cancelled where it waits. False when it had ended.
 
-        The tasks that it has started are cancelled too. A queued task ends at once, unless its wait has ended with an
-        error: that is raised first. A task that catches what is raised ends when it waits again.
+        The tasks that it has started are cancelled too, also when it has ended itself. A queued task ends at once,
+        unless its wait has ended with an error: that is raised first. A task that catches what is raised ends when it
+        waits again.
         """
         self.settle_pulled()
         if promise.state is not PENDING or promise.task is None:
+            for child in list(promise.orphans):
+                self.cancel(child.promise)
             return False
         task: Task = promise.task
         promise.cancel(tell=False)

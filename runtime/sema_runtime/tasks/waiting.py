@@ -183,6 +183,8 @@ class Task(Fiber):
         self.scheduler.alive -= 1
         promise = self.promise
         promise.task = None
+        if self.children:
+            promise.orphans = self.children
         promise.tell()
         if self.parent is not None:
             self.parent.children.pop(self, None)
