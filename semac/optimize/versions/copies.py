@@ -29,18 +29,22 @@ KEPT_OF_FUNCTION = (
 SHARED: dict[type, bool] = {}  # whether values of a class are the same in all copies
 
 
-class Fillers(dict[type[Node], Callable[[Any, Any, Callable[[Any], Any]], None]]):
+Fill = Callable[[Any, Any, Callable[[Any], Any]], None]  # (original, what gets its fields, what copies values)
+
+
+class Fillers(dict[type[Node], Fill]):
     """What gives a node the fields of another one of its class, copied."""
 
-    def __missing__(self, kind: type[Node]) -> Callable[[Any, Any, Callable[[Any], Any]], None]:
+    def __missing__(self, kind: type[Node]) -> Fill:
         lines = ["def fill(part, made, copy):", "    pass"]
         for field in (*kind.fields, *kind.options):
             value = "value" if field == "span" else "value if is_shared(type(value)) else copy(value)"
             lines += (f"    value = part.{field}", f"    made.{field} = {value}")
         scope: dict[str, Any] = {"is_shared": SHARED.get}
         exec("\n".join(lines), scope)
-        self[kind] = made = scope["fill"]
-        return made
+        fill: Fill = scope["fill"]
+        self[kind] = fill
+        return fill
 
 
 FILLERS = Fillers()
