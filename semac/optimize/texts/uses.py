@@ -29,7 +29,7 @@ from semac.anf.nodes import (
     Result,
     VarPattern,
 )
-from semac.anf.walk import all_blocks, blocks, exit_operands, operands
+from semac.anf.walk import all_blocks, exit_operands, operands, value_blocks
 from semac.ir.intrinsics import CHAR_TABLES
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -151,13 +151,13 @@ class Candidates:
         for block in self.blocks:
             for instr in block.instrs:
                 if type(instr.op) in BRANCHES and instr.var in self.chosen:
-                    found.update(branches(instr.op))
+                    found.update(value_blocks(instr.op))
         return found
 
     def is_poor(self, var: Var, as_text: int, others: int) -> bool:
         op = var.op
         if type(op) in BRANCHES:
-            return others > 0 or not any(self.gives_text(inner) for inner in branches(op))
+            return others > 0 or not any(self.gives_text(inner) for inner in value_blocks(op))
         if type(op) is CallBuiltin and (op.name in CODES or op.name in CASES):
             return others > 0
         return others > max(as_text, 1) or (type(op) is Move and others > 0)
@@ -186,11 +186,6 @@ def takes_texts(op: CallBuiltin) -> bool:
     if op.name in EQUALITY or op.name in ORDER:
         return len(op.args) == 2
     return len(op.args) == 1 and (op.name in ORDINALS or op.name in TEXTS or op.name in CHAR_TABLES)
-
-
-def branches(op: Any) -> list[Block]:
-    """The blocks whose values are the value of a choice."""
-    return [clause.body for clause in op.clauses] if type(op) is Match else blocks(op)
 
 
 def is_read_of_list(op: Any) -> bool:
