@@ -22,10 +22,9 @@ from sema_runtime.packed_code import (
 )
 from sema_runtime.values.naming import PRIVATE, SILENT
 from semac.generate.packed.entries import (
-    can_be_one,
     equal_copies,
-    has_inner_code,
     loading,
+    names_of_one,
     one,
     parts_of,
     stub,
@@ -89,7 +88,8 @@ class Plan:
 
     def add(self, function: ast.FunctionDef, copy: ast.FunctionDef | None) -> None:
         parts = parts_of(function)
-        if copy is None or not can_be_one(function, copy, parts):
+        names = None if copy is None else names_of_one(function, copy, parts)
+        if copy is None or names is None:
             self.wholes.append(function)
             self.stubs[function] = [stub(function, parts)]
             if parts.test is None and not parts.documentation:
@@ -97,7 +97,7 @@ class Plan:
             return
         self.wholes.append(whole_of(function, copy, parts))
         own = one(function, copy, parts)
-        if has_inner_code(copy.body):
+        if names.has_inner:
             self.loaded.append(own)
             own = loading(function, parts)
         self.stubs[copy] = []
