@@ -50,7 +50,7 @@ ANSWERS = {
     """(let ((c (channel/new 1)))
          (define t (async (try (channel/recv c) (catch e (note (:type e)) (channel/recv c))) (note :never)))
          (async/sleep 0)
-         (list (async/cancel t) (async/cancelled? t) (begin (async/run) log)))""": "(#t #t (:cancelled))",
+         (list (async/cancel t) (async/cancelled? t) (begin (async/run) log)))""": "(#t #f (:cancelled))",
     """(let ((c (channel/new 1)))
          (define t (async (async/cancel t) (note :never)))
          (try (await t) (catch e (note (:type e))))
@@ -81,6 +81,13 @@ ANSWERS = {
        (try (async/map (fn (x) (child x) (if (= x 2) (error "bad") x)) (list 1 2)) (catch e (note (:message e))))
        (async/sleep 30)
        (reverse log)""": '(#f (:a :cancelled) (:b :cancelled) :won (1 :cancelled) "bad" (2 :cancelled))',
+    """(define t (async (async/sleep 20)))
+       (async/sleep 1)
+       (define u (async (async/cancel t)))
+       (define v (async (note (async/cancelled? t)) (note (async/cancelled? t)) 3))
+       (async/run)
+       (list (try (async/race (list t u)) (catch e (:type e))) (try (async/race (list t v)) (catch e (:type e))) log)
+    """: "(#t :cancelled (#t #f))",
     """(let ((c (channel/new 1)))
          (define t (async (channel/send c 1) (channel/send c 2) (note :sent)))
          (async/sleep 0)

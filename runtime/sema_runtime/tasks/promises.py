@@ -25,7 +25,7 @@ class AsyncPromise:
     def __init__(self) -> None:
         self.state = PENDING
         self.open = True  # until its watchers have been called
-        self.number = 0  # counts up in the order in which promises are settled
+        self.number = 0  # counts up in the order in which watchers are called
         self.value: Any = None
         self.error: BaseException | None = None
         self.task: Any = None  # the scheduler's Task behind it, if any
@@ -51,13 +51,14 @@ class AsyncPromise:
         if self.state is not PENDING:
             return
         self.state, self.value, self.error = state, value, error
-        self.number = next(_numbers)
         if tell:
             self.tell()
 
     def tell(self) -> None:
         """Calls the watchers, once."""
-        self.open = False
+        if self.open:
+            self.open = False
+            self.number = next(_numbers)
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
             watcher(self)

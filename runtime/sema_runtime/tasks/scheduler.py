@@ -125,7 +125,6 @@ class Scheduler(Turns):
             task.cancelling = True
         elif not task.fail(Cancelled()) and not task.has_failed():
             task.drop()
-            promise.tell()
         for child in list(task.children):
             self.cancel(child.promise)
         return True

@@ -294,7 +294,8 @@ def async_cancel(promise: Any) -> bool:
 
 
 def _state(promise: Any, state: str) -> bool:
-    result = promise_of(promise).state is state
+    settled = promise_of(promise)
+    result = settled.state is state and not settled.open  # not yet while its task ends, which was cancelled
     scheduler().pause()
     return result
 
