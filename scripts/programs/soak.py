@@ -53,7 +53,9 @@ class Drawing:
         (source,), (check,) = (chance.choices(names, weights) for names, weights in (self.sources, self.checks))
         if source == "divided" and check in ("oracle", "calls", "session"):  # they know programs of one file
             check = "module"
-        if source == "assigned" and check == "oracle":  # the reference loses what closures set (NOTES-programs.md)
+        if (
+            source in ("assigned", "around") and check == "oracle"
+        ):  # the reference loses what closures set (NOTES-programs.md)
             check = "program"
         return Plan(seed, source, check)
 
