@@ -197,6 +197,8 @@ def comprehension(flows: Flows, op: anf.Comprehension, result: Place) -> None:
     if op.kind == "list":
         found(result).hide_nothing()
         join(inside(result), value)
+    elif op.kind == "sort-by" and not op.stages:
+        found(value).is_key = True
     elif op.kind not in ("any", "every") or op.stages:
         found(value).is_deep = True
     if op.kind in SELECTING and op.stages:
