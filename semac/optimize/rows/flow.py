@@ -84,6 +84,7 @@ class Flows:
         self.edges: list[tuple[Let, int]] = []
         self.places: dict[Any, Place] = {}  # of variables, and of the results of functions
         self.literals: dict[int, tuple[Lit, Place]] = {}  # lists that are written out
+        self.makes_any = False  # lists that aren't written out, or maps
         self.all: list[Place] = []
         self.atom = Place(is_atom=True)  # of all literals that hold nothing
         self.is_closed = unit.is_sealed
@@ -251,6 +252,7 @@ class Flows:
 
     def builtin(self, instr: Let, op: CallBuiltin, result: Place) -> None:
         name, args = op.name, op.args
+        self.makes_any |= name in ("list", "map/entries")
         if name == "list" and args:
             self.row(instr, args, result)
         elif name in FIRSTS and len(args) == 1:

@@ -62,6 +62,8 @@ class Rewriter:
     def run(self) -> None:
         if not self.shapes.layouts and not self.rows:
             return
+        if not self.flows.makes_any:  # a unit that only writes lists out skips this pass
+            return
         for literal, place in self.flows.literals.values():
             literal.value = self.data(literal.value, place)
             literal.type = type_of_value(literal.value)

@@ -77,6 +77,7 @@ def make_vector(flows: Flows, op: anf.MakeVector, result: Place) -> None:
 
 
 def make_map(flows: Flows, op: anf.MakeMap, result: Place) -> None:
+    flows.makes_any = True
     flows.put(result, op.items)
     found(result).make(frozenset(key.value for key in op.items[0::2] if is_keyword(key)))  # type: ignore[union-attr]
 
