@@ -99,41 +99,52 @@ def unpacked() -> Any:
     return unpacked_in(sys._getframe(1))
 
 
-def parts(names: tuple[str, ...], keywords: tuple[str, ...] = ()) -> list[Any]:
-    """For compiled code: what it imports of the runtime, and then keywords.
+def parts(names: tuple[Any, ...], keywords: tuple[Any, ...] = (), packed: object = None) -> None:
+    """For compiled code: sets the globals that it has of the runtime, and then keywords.
 
-    names: the names of modules without `sema_runtime`, which begin with a point, each followed by names of what it has.
+    names: modules, as letters (MODULES) or as names without `sema_runtime`, which begin with a point, each followed by
+    names of what it has, or pairs of such a name and that of the global. keywords: names of globals from which those of
+    the keywords can be told, or pairs of these. packed: what stubs unpack (packed_code.py).
     Raises ImportError.
     """
-    values: list[Any] = []
+    namespace = sys._getframe(1).f_globals
     module: Any = None
     for name in names:
-        if name[0] == ".":
-            name = __name__ + name
+        if name in MODULES or name[0] == ".":
+            name = __name__ + MODULES.get(name, name)
             module = sys.modules.get(name)
             if module is None or getattr(module.__spec__, "_initializing", False):
                 __import__(name)
                 module = sys.modules[name]
-        else:
-            try:
-                values.append(getattr(module, name))
-            except AttributeError:
-                raise ImportError(f"cannot import name {name!r} from {module.__name__!r}") from None
+            continue
+        own, name = (name, name) if type(name) is str else name
+        try:
+            namespace[name] = getattr(module, own)
+        except AttributeError:
+            raise ImportError(f"cannot import name {own!r} from {module.__name__!r}") from None
     if keywords:
         from sema_runtime.values.atoms import keyword
 
-        values += map(keyword, keywords)
-    return values
+        for name in keywords:
+            text, name = (keyword_text(name), name) if type(name) is str else name
+            namespace[name] = keyword(text)
+    if packed is not None:
+        namespace["__sema_packed__"] = packed
+        namespace["__sema_unpacked__"] = unpacked
 
 
-def stubs(entries: tuple[Any, ...]) -> list[Any]:
-    """For compiled code: functions that unpack their own code when they are called (packed_code.py).
+def keyword_text(name: str) -> str:
+    """What a keyword is called whose global has the name that most have: `kw_first_name` for `:first-name`."""
+    return name[3:].replace("_", "-")
+
+
+def stubs(entries: tuple[Any, ...]) -> None:
+    """For compiled code: sets globals to functions that unpack their own code when they are called (packed_code.py).
 
     entries: a mark, then name, line and parameters of each function; or its code, where it was unpacked before.
     """
     frame = sys._getframe(1)
     namespace, file = frame.f_globals, frame.f_code.co_filename
-    functions = []
     for entry in entries[1:]:
         code = entry
         if type(entry) is tuple:
@@ -141,10 +152,26 @@ def stubs(entries: tuple[Any, ...]) -> list[Any]:
             code = _CALLS[len(params)].replace(
                 co_name=name, co_qualname=name, co_firstlineno=entry[1], co_varnames=params, co_filename=file
             )
-        functions.append(_FUNCTION(code, namespace))
-    return functions
+        namespace[code.co_name] = _FUNCTION(code, namespace)
 
 
+# Modules of which much compiled code has something, by letter. A letter keeps its module: compiled code has it.
+MODULES = {
+    "A": ".lib.numbers.arithmetic", "B": ".lib.numbers.sums", "C": ".lib.collections.lists",
+    "D": ".lib.collections.maps", "E": ".conditions.caught", "F": ".values.functions", "G": ".lib.collections.hofs",
+    "H": ".lib.tasks.channels", "I": ".lib.numbers.math", "J": ".tasks.steps", "K": ".values.map_keys",
+    "L": ".values.lists", "M": ".values.maps", "N": ".lib.numbers.convert", "O": ".lib.language.output",
+    "P": ".lib.language.predicates", "Q": ".support.counting", "R": ".values.records", "S": ".lib.text.strings",
+    "T": ".values.atoms", "U": ".values.lookup", "V": ".values.matching", "W": ".lib.text.chars",
+    "X": ".tasks.callbacks", "Y": ".values.errors", "Z": ".lib.language.control",
+    "a": ".lib.collections.list_sets", "b": ".lib.collections.list_slices", "c": ".lib.collections.map_entries",
+    "d": ".lib.collections.mutable", "e": ".lib.collections.owned_maps", "f": ".lib.files.files",
+    "g": ".lib.collections.records", "h": ".lib.collections.restored", "i": ".lib.numbers.math_functions",
+    "j": ".lib.data.json", "k": ".lib.language.multimethods", "l": ".lib.collections.sorting",
+    "m": ".values.mutable", "n": ".values.numbers", "o": ".lib.tasks.concurrency", "p": ".lib.text.padding",
+    "q": ".values.equality", "r": ".lib.numbers.integers", "s": ".lib.text.search", "t": ".lib.text.case",
+    "u": ".lib.collections.vectors", "v": ".conditions.describe", "w": ".tasks.pulled",
+}  # fmt: skip
 _FUNCTION: Any = type(stubs)
 _CALLS = [
     call.__code__

@@ -37,7 +37,6 @@ BEGINNING = b"\xff&"  # of a compressed text; no text of UTF-8 has such a byte
 COMPRESSED = b"\xff-"  # of a compressed text whose code is loaded
 FUNCTION: Any = type(lambda: None)
 CODE: Any = type((lambda: None).__code__)
-PLAIN = 2  # the format of marshal without references, which are smaller, but none like the other for zlib
 RAW, LEVEL, MEMORY = -15, 6, 9  # for zlib: no header; a higher level takes four times as long for 2 % less
 
 
@@ -45,10 +44,12 @@ def packed(codes: list[CodeType], similar: list[CodeType | Pack]) -> Pack:
     """Whole code of functions as a module keeps it. similar: other code of theirs, or packs that have it."""
     from zlib import DEFLATED, Z_DEFAULT_STRATEGY, compressobj
 
+    from sema_runtime.code_text import written
+
     names = tuple(code.co_name for code in codes)
-    compressor = compressobj(LEVEL, DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY, _dictionary(names, similar))
-    text = BEGINNING + compressor.compress(marshal.dumps(codes, PLAIN)) + compressor.flush()
-    return text, names, tuple(similar)
+    text, dictionary = written(codes, _similar(names, similar))
+    compressor = compressobj(LEVEL, DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY, dictionary)
+    return BEGINNING + compressor.compress(text) + compressor.flush(), names, tuple(similar)
 
 
 def together(codes: list[CodeType], stubs: list[CodeType], is_compressed: bool) -> Pack:
@@ -179,37 +180,24 @@ def is_stub_of(stub: CodeType, instruction: int | tuple[int, int], code: CodeTyp
 def _codes(pack: Pack) -> list[CodeType]:
     from zlib import decompressobj
 
-    text, names, similar = pack
+    from sema_runtime.code_text import read, table_of, text_of
+
+    text, names, parts = pack
+    similar = _similar(names, parts)
+    table = table_of(similar)
     compressed = memoryview(text)[len(BEGINNING) :]
-    codes: list[CodeType] = marshal.loads(decompressobj(RAW, _dictionary(names, similar)).decompress(compressed))
-    return codes
+    return read(decompressobj(RAW, text_of(similar, table)).decompress(compressed), table)
 
 
-def _dictionary(names: tuple[str, ...], similar: Iterable[Any]) -> bytes:
-    """What the code of functions has in common with similar code."""
-    parts: list[bytes] = []
-    for each in similar:
+def _similar(names: tuple[str, ...], parts: Iterable[Any]) -> list[CodeType]:
+    """Code that is like that of functions, in what belongs to a pack."""
+    similar: list[CodeType] = []
+    for each in parts:
         if type(each) is CODE:
-            _add(each, parts)
+            similar.append(each)
         else:
-            for name, code in zip(each[1], loaded(each[0]), strict=True):
-                if name in names:
-                    _add(code, parts)
-    return b"".join(parts)
-
-
-def _add(code: Any, parts: list[bytes]) -> None:
-    for constant in code.co_consts:
-        if type(constant) is CODE:
-            _add(constant, parts)
-    for constant in code.co_consts:
-        if type(constant) is str:
-            parts.append(constant.encode("utf-8", "surrogatepass"))
-        elif type(constant) is bytes:
-            parts.append(constant)
-    names = (*code.co_names, *code.co_varnames, *code.co_cellvars, code.co_filename, code.co_qualname)
-    parts += [each.encode("utf-8", "surrogatepass") for each in names]
-    parts += [code.co_linetable, code.co_code]
+            similar += [code for name, code in zip(each[1], loaded(each[0]), strict=True) if name in names]
+    return similar
 
 
 def _functions_of(code: CodeType) -> list[FunctionType]:

@@ -107,6 +107,11 @@ def blocks(op: Op) -> list[Block]:
     return [getattr(op, field) for field in op.blocks]
 
 
+def value_blocks(op: Op) -> list[Block]:
+    """The blocks whose results are the value of a conditional, a loop or a handler: no guards."""
+    return [clause.body for clause in op.clauses] if type(op) is Match else blocks(op)
+
+
 def bound(op: Op) -> list[Var]:
     """The variables that an operation binds besides its value: those of patterns, loops and handlers."""
     kind = type(op)

@@ -258,6 +258,7 @@ def define(unit: Unit, multi: Multi) -> None:
     last = max(multi.methods, key=lambda method: method.index).block
     closure = Closure(function, span=function.span)
     made = Let(temporary("result", None), closure)
+    made.var.op = closure  # type: ignore[union-attr]
     multi.function = bind_global(unit, last, made, f"_call_{multi.var.name}")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Let, Lit, Ref, Result
-from semac.anf.walk import all_blocks, blocks, exit_operands, operands
+from semac.anf.walk import all_blocks, exit_operands, operands, value_blocks
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.code import all_code, called_elsewhere
@@ -87,7 +87,7 @@ def tail_values(block: Block) -> Iterator[Var]:
     yield exit_.value.var
     last = last_of(block)
     if last is not None:
-        for inner in blocks(last.op):
+        for inner in value_blocks(last.op):
             yield from tail_values(inner)
 
 
@@ -117,7 +117,7 @@ def drop(block: Block) -> bool:
         return False
     choice = last_of(block)
     if choice is not None:
-        if not all([drop(inner) for inner in blocks(choice.op)]):
+        if not all([drop(inner) for inner in value_blocks(choice.op)]):
             return False
         choice.var = None
     elif type(exit_.value) is Ref:

@@ -205,6 +205,52 @@ PROGRAMS = {
         "(list (g (assoc {} :id 1)) (f (assoc {:v {:id 1}} :next {})))",
         "(1 #t)",
     ),
+    "a guard that is a constant, in a form whose value nobody reads": (
+        "(define log '()) (match 1 (x when 1 (set! log (cons x log))) (_ 2)) (match 0 (x when :yes (set! log :no)))"
+        " log",
+        ":no",
+    ),
+    "a function that is called in the guards of forms whose values nobody reads": (
+        "(define log '()) (define (note x) (set! log (cons x log)) x)"
+        "(define (large? x) (note :asked) (note (list x)) (if (> x 3) (begin (note :yes) 1) nil))"
+        "(define (go v) (note :go) (match v (x when (large? x) (note :large)) (_ (note :small))))"
+        "(match 5 (x when (large? x) (note :large)) (_ (note :small))) (go 7) (go 1) (reverse log)",
+        "(:asked (5) :yes :large :go :asked (7) :yes :large :go :asked (1) :small)",
+    ),
+    "too few and too many arguments of what waits, in a task": (
+        "(define (f x) (async (channel/send x))) (define (g x) (async (channel/send x 1 2)))"
+        "(define (h x) (async (channel/close)))  (define (k x) (async (channel/recv x x)))"
+        "(define (m x) (async (let lp () (if (nil? (channel/recv)) 5 (lp)))))"
+        "(define (n x) (async (list (channel/count) (await (channel/new 1 2)))))"
+        "(map (fn (f) (try (await (f (channel/new 1))) (catch e (:message e)))) (list f g h k m n))",
+        '("channel/send expects 2 arguments, got 1" "channel/send expects 2 arguments, got 3"'
+        ' "channel/close expects 1 argument, got 0" "channel/recv expects 1 argument, got 2"'
+        ' "channel/recv expects 1 argument, got 0" "channel/count expects 1 argument, got 0")',
+    ),
+    "a loop that counts a variable of a function around": (
+        "(define (f) (let ((i 0)) ((fn (n) (while (< i 3) (set! i (+ i 1)))) nil) i))"
+        "(define (g n) (let ((i 0)) (define (go) (while (< i n) (set! i (+ i 2)))) (go) (set! n (+ n 3)) (go)"
+        " (list i n)))"
+        "(define (h) (let ((i 5) (fs '())) (for-each (fn (x) (dotimes (i 2) (set! fs (cons (fn () (+ i x)) fs))))"
+        " '(10 20)) (list i (map (fn (f) (f)) fs))))"
+        "(define (k) (let ((i 0) (seen '())) (let ((go (fn () (while (< i 2) (set! seen (cons (fn () i) seen))"
+        " (set! i (+ i 1)))))) (go) (set! i 7) (map (fn (f) (f)) seen))))"
+        "(list (f) (g 3) (h) (k))",
+        "(3 (6 6) (5 (22 22 12 12)) (7 7))",
+    ),
+    "rows that the errors of channels and tasks show": (
+        "(define (f x) (list (try (channel/count (map (fn (q) (list q x)) '(1 2))) (catch e (:message e)))"
+        " (try (async/cancel (list x {:a x})) (catch e (:message e)))"
+        " (try (channel/empty? {:a x}) (catch e (:message e))))) (f 5)",
+        '("expected channel, got list (((1 5) (2 5)))" "expected async-promise, got list ((5 {:a 5}))"'
+        ' "expected channel, got map ({:a 5})")',
+    ),
+    "a function that asserted types come in the way of, beside others without names": (
+        "(defmulti area (fn (x) (type 1)))"
+        "(defmethod area :int (fn (x) (let l ((i 4) (y 1)) (if (< i 1) y (l (- i 1) (fn [] {:name x}))))))"
+        "(area 1.5)",
+        "<native-fn <vm-closure>>",
+    ),
 }
 
 

@@ -90,6 +90,15 @@ HANDED_MEMO = """
 (define seen memo)
 (note! :d)
 """
+SNAPSHOTS = """
+(define counts {})
+(define (bump! k) (set! counts (assoc counts k (+ 1 (get counts k 0)))))
+(bump! :a)
+(define before counts)
+(bump! :a)
+(bump! :b)
+(define (bump-all! n) (dotimes (i n) (bump! i)))
+"""
 HIGHER = """
 (define kept '())
 (define limit 3)
@@ -149,6 +158,7 @@ CASES: list[tuple[str, list[Callable[[dict[str, Any]], Any]]]] = [
         ],
     ),
     (HANDED_MEMO, [lambda m: m["note_mut"](1), lambda m: m["memo"]]),
+    (SNAPSHOTS, [lambda m: m["bump_mut"](1), lambda m: m["bump_all_mut"](2), lambda m: m["before"]]),
     (HIGHER, [lambda m: m["times"](lambda x: "text", 2), lambda m: m["capped"]("a"), lambda m: m["capped"](2.5)]),
     (HIGHER, [lambda m: put(m, "limit", 1.5), lambda m: m["d"], lambda m: m["capped"](2)]),
     (TWICE, [lambda m: m["note_mut"](keyword("c"))]),

@@ -50,11 +50,44 @@ ANSWERS = {
     """(let ((c (channel/new 1)))
          (define t (async (try (channel/recv c) (catch e (note (:type e)) (channel/recv c))) (note :never)))
          (async/sleep 0)
-         (list (async/cancel t) (async/cancelled? t) (begin (async/run) log)))""": "(#t #t (:cancelled))",
+         (list (async/cancel t) (async/cancelled? t) (begin (async/run) log)))""": "(#t #f (:cancelled))",
     """(let ((c (channel/new 1)))
          (define t (async (async/cancel t) (note :never)))
          (try (await t) (catch e (note (:type e))))
          log)""": "(:cancelled)",
+    """(define q (async (error "q")))
+       (define t (async (try (await q) (catch e (note (:message e)))) (async/sleep 0) (note :never)))
+       (define c (async (note (async/cancel t))))
+       (async/run)
+       (list (async/cancelled? t) log)""": '(#t (#t "q"))',
+    """(define (tried thunk) (async (try (thunk) (catch e (note (:type e)))) (async/sleep 0) (note :never)))
+       (define t (tried (fn () (async/sleep 10))))
+       (define c (async (note (async/cancel t))))
+       (async/run)
+       (list (async/cancelled? t) log)""": "(#t (:cancelled #t))",
+    """(define q (async (error "q")))
+       (try (await q) (catch e nil))
+       (define (tried thunk) (async (try (thunk) (catch e (note (:message e)))) (async/sleep 0) (note :never)))
+       (define t (tried (fn () (async/all (list q)))))
+       (define u (tried (fn () (async/race (list q)))))
+       (define c (async (note (list (async/cancel t) (async/cancel u)))))
+       (async/run)
+       (list (async/cancelled? t) log)""": '(#t ((#t #t) "q" "q"))',
+    """(define (child k) (async (try (async/sleep 20) (note k) (catch e (note (list k (:type e)))))))
+       (define t (async (child :a) 1))
+       (await t)
+       (note (async/cancel t))
+       (note (async/with-timeout 70 (fn () (child :b) :won)))
+       (try (async/map (fn (x) (child x) (if (= x 2) (error "bad") x)) (list 1 2)) (catch e (note (:message e))))
+       (async/sleep 30)
+       (reverse log)""": '(#f (:a :cancelled) (:b :cancelled) :won (1 :cancelled) "bad" (2 :cancelled))',
+    """(define t (async (async/sleep 20)))
+       (async/sleep 1)
+       (define u (async (async/cancel t)))
+       (define v (async (note (async/cancelled? t)) (note (async/cancelled? t)) 3))
+       (async/run)
+       (list (try (async/race (list t u)) (catch e (:type e))) (try (async/race (list t v)) (catch e (:type e))) log)
+    """: "(#t :cancelled (#t #f))",
     """(let ((c (channel/new 1)))
          (define t (async (channel/send c 1) (channel/send c 2) (note :sent)))
          (async/sleep 0)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PLACES = b"\xff@"  # what the constant begins with; no text of UTF-8 has such a byte
 KINDS = ("", "tail", "calls back", "callback")
 KIND, IS_SHOWN, IS_HERE, IN_LOOP, SAME_LOOP, IS_LATER = 3, 4, 8, 16, 32, 64  # what the first number of a place says
+AS_BEFORE = IS_SHOWN | IS_HERE  # shown where the place before is shown
 _tables: dict[tuple[bytes, int], dict[tuple[int, int], Place]] = {}
 
 
@@ -66,14 +67,17 @@ def encoded(places: list[Place], start: int) -> bytes:
     numbers: list[int] = []
     before = start
     around: tuple[str, int, int] = ("", 0, 0)
+    shown_before = (0, 0)
     for line, col, shown, shown_col, kind, *loop, later, later_col in places:
         own_loop: Any = tuple(loop)
         is_here = (shown, shown_col) == (line, col)
         parts = KINDS.index(kind) | IS_LATER * bool(later) | (SAME_LOOP if own_loop == around else IN_LOOP)
-        parts |= IS_HERE if is_here else IS_SHOWN * bool(shown)
+        is_same = (shown, shown_col) == shown_before and bool(shown)
+        parts |= IS_HERE if is_here else AS_BEFORE if is_same else IS_SHOWN * bool(shown)
         numbers += (parts, signed(line - before), col)
-        if parts & IS_SHOWN:
+        if parts & AS_BEFORE == IS_SHOWN:
             numbers += (signed(shown - line), shown_col)
+        shown_before = (shown, shown_col)
         if parts & IN_LOOP:
             loop_name, loop_line, loop_col = around = own_loop
             numbers += (names.index(loop_name), signed(loop_line - line if loop_col else loop_line), loop_col)
@@ -92,14 +96,18 @@ def decoded(constant: bytes, start: int) -> list[Place]:
     values = (value for value, _ in _unpacked(constant, behind + size))
     line = start
     loop: tuple[str, int, int] = ("", 0, 0)
+    shown = (0, 0)
     for parts in values:
         line, col = line + unsigned(next(values)), next(values)
-        shown = (line + unsigned(next(values)), next(values)) if parts & IS_SHOWN else (0, 0)
+        how = parts & AS_BEFORE
+        if how == IS_SHOWN:
+            shown = line + unsigned(next(values)), next(values)
+        elif how != AS_BEFORE:
+            shown = (line, col) if how else (0, 0)
         if parts & IN_LOOP:
             loop_name, loop_line, loop_col = names[next(values)], unsigned(next(values)), next(values)
             loop = (loop_name, line + loop_line if loop_col else loop_line, loop_col)
         later = (line + unsigned(next(values)), next(values)) if parts & IS_LATER else (0, 0)
-        shown = (line, col) if parts & IS_HERE else shown
         places.append((line, col, *shown, KINDS[parts & KIND], *loop, *later))
     return places
 

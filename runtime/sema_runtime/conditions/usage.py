@@ -26,6 +26,7 @@ TEXTS = "as a value, an operator takes numbers only; texts: (sort xs), (fn (a b)
 FUNCTION_FIRST = "the function comes first: "
 CALLERS = frozenset(("lib.collections.hofs", "lib.collections.sorting"))  # modules of builtins that call functions
 KEYWORD_CALLS = frozenset((("values.atoms", "__call__"), ("values.lookup", "keyword_get")))
+SENDS = ("tasks.steps", "sends")  # stands for `channel/send` in tasks that are generators
 VARARGS = 0x04
 
 
@@ -120,10 +121,10 @@ def failing_builtin(exc: BaseException) -> str | None:
 @cache
 def builtins_by_function() -> dict[tuple[str, str], str]:
     """Names of builtins by module and function."""
-    return {(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}
+    return {SENDS: "channel/send", **{(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}}
 
 
 def _canonical(name: str) -> str:
     """The first name of a builtin that has several."""
-    module = sys.modules[f"sema_runtime.{INDEX[name][0]}"]
-    return str(getattr(getattr(module, INDEX[name][1]), "__sema_name__", name))
+    module = sys.modules.get(f"sema_runtime.{INDEX[name][0]}")
+    return str(getattr(getattr(module, INDEX[name][1], None), "__sema_name__", name))

@@ -9,7 +9,7 @@ from sema_runtime.values.errors import SemaError, SemaTypeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
 
 _numbers = count(1)
@@ -19,16 +19,17 @@ PENDING, RESOLVED, REJECTED, CANCELLED = "pending", "resolved", "rejected", "can
 class AsyncPromise:
     """The future result of a task. state: one of the four above. Settled once; watchers are called in order."""
 
-    __slots__ = ("__weakref__", "error", "number", "open", "state", "task", "value", "watchers")
+    __slots__ = ("__weakref__", "error", "number", "open", "orphans", "state", "task", "value", "watchers")
     type_name = "async-promise"
 
     def __init__(self) -> None:
         self.state = PENDING
         self.open = True  # until its watchers have been called
-        self.number = 0  # counts up in the order in which promises are settled
+        self.number = 0  # counts up in the order in which watchers are called
         self.value: Any = None
         self.error: BaseException | None = None
         self.task: Any = None  # the scheduler's Task behind it, if any
+        self.orphans: Iterable[Any] = ()  # the unfinished tasks that it had started when it ended
         self.watchers: list[Callable[[AsyncPromise], object]] = []
 
     def sema_text(self) -> str:
@@ -50,13 +51,14 @@ class AsyncPromise:
         if self.state is not PENDING:
             return
         self.state, self.value, self.error = state, value, error
-        self.number = next(_numbers)
         if tell:
             self.tell()
 
     def tell(self) -> None:
         """Calls the watchers, once."""
-        self.open = False
+        if self.open:
+            self.open = False
+            self.number = next(_numbers)
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
             watcher(self)

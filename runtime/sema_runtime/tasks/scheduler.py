@@ -109,20 +109,22 @@ class Scheduler(Turns):
     def cancel(self, promise: AsyncPromise) -> bool:
         """Cancels the task of a pending promise: it raises Cancelled where it waits. False when it had ended.
 
-        The tasks that it has started are cancelled too. A queued task ends at once; a task that catches Cancelled ends
-        when it waits again.
+        The tasks that it has started are cancelled too, also when it has ended itself. A queued task ends at once,
+        unless its wait has ended with an error: that is raised first. A task that catches what is raised ends when it
+        waits again.
         """
         self.settle_pulled()
         if promise.state is not PENDING or promise.task is None:
+            for child in list(promise.orphans):
+                self.cancel(child.promise)
             return False
         task: Task = promise.task
         promise.cancel(tell=False)
         task.doomed = True
         if task is self.current():
             task.cancelling = True
-        elif not task.fail(Cancelled()):
+        elif not task.fail(Cancelled()) and not task.has_failed():
             task.drop()
-            promise.tell()
         for child in list(task.children):
             self.cancel(child.promise)
         return True
@@ -134,8 +136,16 @@ class Scheduler(Turns):
             waiter = self.waiter()
             promise.watchers.append(waiter.settle)
             return self.wait(waiter)
-        self.pause()
-        return promise.result()
+        return self.outcome(promise)
+
+    def outcome(self, promise: AsyncPromise) -> Any:
+        """The value of a settled promise, or its error raised, after a turn for the others."""
+        if promise.error is None:
+            self.pause()
+            return promise.value
+        waiter = self.waiter()
+        waiter.fail(promise.error)
+        return self.wait(waiter)
 
     def run_others(self) -> None:
         """Waits until no task can continue (async/run)."""

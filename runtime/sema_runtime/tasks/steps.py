@@ -143,9 +143,13 @@ def await_(me: Stepper, value: Any) -> Steps:
             waiter = Waiter(me)
             value.watchers.append(waiter.settle)
             return (yield from wait(me, waiter))
+        if value.error is not None:
+            waiter = Waiter(me)
+            waiter.fail(value.error)
+            return (yield from wait(me, waiter))
         if me.queue:
             yield from turn(me, bool)
-        return value.result()
+        return value.value
     if not hasattr(type(value), "__await__"):
         return value
     waiter = Waiter(me)
@@ -176,6 +180,7 @@ def sleep(me: Stepper, ms: Any) -> Steps:
 def wait(me: Stepper, waiter: Waiter) -> Steps:
     """The value of a wait, or its error raised."""
     if me.doomed:
+        waiter.live = False  # a timer, say, must not queue a task that has ended
         me.end()
     me.waiter = waiter
     try:

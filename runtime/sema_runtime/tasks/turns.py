@@ -62,6 +62,7 @@ class Turns:
         """Runs the others until the waiter is woken. Returns its value or raises its error."""
         fiber: Any = waiter.fiber
         if fiber.doomed:
+            waiter.live = False
             fiber.end()
         fiber.waiter = waiter
         try:
@@ -237,7 +238,11 @@ class Turns:
             if isinstance(fiber, Stepper):
                 self.ready.appendleft(fiber)  # the greenlet takes it from there
                 inner = self.idle_greenlet()
-            elif fiber.context is None or fiber.dropped:  # it has ended, or was cancelled before it began
+            elif fiber.context is None:  # it has ended
+                return
+            elif fiber.dropped:  # it was cancelled before it began
+                fiber.context = None
+                fiber.leave()
                 return
             else:
                 inner = self._greenlet_for(fiber)

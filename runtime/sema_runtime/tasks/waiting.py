@@ -109,6 +109,10 @@ class Fiber:
         self.queue.append(self)
         return True
 
+    def has_failed(self) -> bool:
+        """Whether its wait has ended with an error that has not been raised yet."""
+        return self.error is not None or (self.waiter is not None and self.waiter.error is not None)
+
     def take_error(self) -> BaseException:
         """The error that ends its wait, which it no longer has."""
         error, self.error = self.error, None
@@ -179,6 +183,8 @@ class Task(Fiber):
         self.scheduler.alive -= 1
         promise = self.promise
         promise.task = None
+        if self.children:
+            promise.orphans = self.children
         promise.tell()
         if self.parent is not None:
             self.parent.children.pop(self, None)

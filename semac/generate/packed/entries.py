@@ -9,25 +9,29 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sema_runtime.packed_code import UNPACKED
 from sema_runtime.values.naming import PRIVATE
 from semac.generate.functions import is_docstring
 from semac.generate.pyast import NOWHERE, Loc, call, name, negate, position
 
-BINDERS = (
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.ExceptHandler,
-    ast.MatchAs,
-    ast.MatchStar,
-    ast.MatchMapping,
-    ast.alias,
-    ast.arg,
+BINDERS = frozenset(
+    (
+        ast.FunctionDef,
+        ast.ClassDef,
+        ast.ExceptHandler,
+        ast.MatchAs,
+        ast.MatchStar,
+        ast.MatchMapping,
+        ast.alias,
+        ast.arg,
+    )
 )
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
-INNER = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp, *(COMPREHENSIONS if sys.version_info < (3, 12) else ()))
+INNER = frozenset(
+    (ast.FunctionDef, ast.Lambda, ast.GeneratorExp, *(COMPREHENSIONS if sys.version_info < (3, 12) else ()))
+)
 
 
 class Parts(NamedTuple):
@@ -152,14 +156,16 @@ def are_equal(function: ast.FunctionDef, copy: ast.FunctionDef, names: set[str])
 # Copies that are a part of their function
 
 
-def can_be_one(function: ast.FunctionDef, copy: ast.FunctionDef, parts: Parts) -> bool:
-    """Whether a function and its copy may be one: the copy isn't called often, and no name means two things."""
+def names_of_one(function: ast.FunctionDef, copy: ast.FunctionDef, parts: Parts) -> Names | None:
+    """The names in a copy that may be one with its function: it isn't called often, and no name means two things. None
+    for other copies."""
     if parts.test is None or function.copy_is_often_called:  # type: ignore[attr-defined]  # functions.py
-        return False
+        return None
     parameters, others = ([arg.arg for arg in each.args.args] for each in (function, copy))
     if parameters != others or function.args.vararg is not None or not is_call_of(parts.call, copy):
-        return False
-    return mean_the_same(Names(function), Names(copy))
+        return None
+    names = Names(copy)
+    return names if mean_the_same(Names(function), names) else None
 
 
 def is_call_of(statement: ast.stmt | None, copy: ast.FunctionDef) -> bool:
@@ -172,29 +178,32 @@ def is_call_of(statement: ast.stmt | None, copy: ast.FunctionDef) -> bool:
 
 
 class Names:
-    """The names in a function: those that it binds, here or in functions inside, says to be global, and reads."""
+    """The names in a function: those that it binds, here or in functions inside, says to be global, and reads.
+
+    has_inner: whether statements have code of their own inside: functions, comprehensions.
+    """
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.bound = {arg.arg for arg in function.args.args}
         self.scoped: set[str] = set()
         self.read: set[str] = set()
-        work: list[object] = list(function.body)
+        self.has_inner = False
+        work: list[Any] = list(function.body)
         while work:
             node = work.pop()
-            if type(node) is list:
+            kind = type(node)
+            if kind is ast.Name:
+                (self.read if type(node.ctx) is ast.Load else self.bound).add(node.id)
+            elif kind is list:
                 work += node
-            elif isinstance(node, ast.AST) and type(node) is not ast.Constant:
-                self.add(node)
-                work += [getattr(node, field, None) for field in node._fields]
-
-    def add(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Name):
-            (self.read if type(node.ctx) is ast.Load else self.bound).add(node.id)
-        elif isinstance(node, ast.Global):
-            self.scoped.update(node.names)
-        elif isinstance(node, BINDERS):
-            names = (getattr(node, field, None) for field in ("name", "arg", "asname", "rest"))
-            self.bound.update(each for each in names if each)
+            elif isinstance(node, ast.AST) and kind is not ast.Constant:
+                self.has_inner = self.has_inner or kind in INNER
+                if kind in BINDERS:
+                    names = (getattr(node, field, None) for field in ("name", "arg", "asname", "rest"))
+                    self.bound.update(each for each in names if each)
+                elif isinstance(node, ast.Global):
+                    self.scoped.update(node.names)
+                work += [getattr(node, field, None) for field in kind._fields]
 
 
 def mean_the_same(a: Names, b: Names) -> bool:
@@ -202,8 +211,3 @@ def mean_the_same(a: Names, b: Names) -> bool:
     bound = (a.bound | b.bound) - (a.scoped & b.scoped)
     outer = (a.read - a.bound) | (b.read - b.bound) | a.scoped ^ b.scoped
     return not bound & outer
-
-
-def has_inner_code(body: list[ast.stmt]) -> bool:
-    """Whether statements have code of their own inside: functions, comprehensions."""
-    return any(isinstance(node, INNER) for statement in body for node in ast.walk(statement))

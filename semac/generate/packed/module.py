@@ -16,31 +16,27 @@ from sema_runtime.packed_code import (
     BEGINNING,
     ENTRIES,
     MOST_PARAMETERS,
-    PACKED,
-    UNPACKED,
     Pack,
     packed,
     together,
 )
 from sema_runtime.values.naming import PRIVATE, SILENT
 from semac.generate.packed.entries import (
-    can_be_one,
     equal_copies,
-    has_inner_code,
     loading,
+    names_of_one,
     one,
     parts_of,
     stub,
     whole_of,
 )
-from semac.generate.packed.head import with_short_head
-from semac.generate.pyast import NOWHERE, assign, call, const, name, store_tuple
+from semac.generate.packed.head import STUBS, with_short_head
+from semac.generate.pyast import NOWHERE, assign, call, const, name
 
 TOGETHER = 24_000  # bytes of code that are packed together: zlib sees 32 KB
 LOADED_TOGETHER = 12_000  # bytes of code that are loaded together: about as much as one call needs
 
 MUCH = 16_000  # bytes of code that is loaded late, of which it pays to load zlib, which takes 0.3 ms
-STUBS = "__sema_stubs__"  # what makes functions that only unpack
 ENTRY = 40  # bytes that one of them takes
 VARIABLE = 0x0C  # flags of code that takes any number of arguments
 
@@ -92,7 +88,8 @@ class Plan:
 
     def add(self, function: ast.FunctionDef, copy: ast.FunctionDef | None) -> None:
         parts = parts_of(function)
-        if copy is None or not can_be_one(function, copy, parts):
+        names = None if copy is None else names_of_one(function, copy, parts)
+        if copy is None or names is None:
             self.wholes.append(function)
             self.stubs[function] = [stub(function, parts)]
             if parts.test is None and not parts.documentation:
@@ -100,7 +97,7 @@ class Plan:
             return
         self.wholes.append(whole_of(function, copy, parts))
         own = one(function, copy, parts)
-        if has_inner_code(copy.body):
+        if names.has_inner:
             self.loaded.append(own)
             own = loading(function, parts)
         self.stubs[copy] = []
@@ -123,13 +120,7 @@ class Plan:
                 at = len(body)
         if entries:
             body.insert(at, from_entries(entries))
-        first = next((at for at, node in enumerate(body) if not isinstance(node, ast.ImportFrom)), 0)
-        names = [ast.alias("unpacked", UNPACKED, **NOWHERE)]
-        if listed:
-            names.append(ast.alias("stubs", STUBS, **NOWHERE))
-        imported = ast.ImportFrom("sema_runtime", names, 0, **NOWHERE)
-        body[first:first] = [imported, assign(PACKED, const(BEGINNING, NOWHERE), NOWHERE)]
-        return ast.Module(with_short_head(body), [])
+        return ast.Module(with_short_head(body, BEGINNING, bool(listed)), [])
 
 
 def can_be_listed(code: CodeType) -> bool:
@@ -143,7 +134,7 @@ def from_entries(functions: list[ast.FunctionDef]) -> ast.stmt:
     entries: list[object] = [ENTRIES]
     entries += [(each.name, each.lineno, *(arg.arg for arg in each.args.args)) for each in functions]
     made = call(name(STUBS, NOWHERE), [const(tuple(entries), NOWHERE)], NOWHERE)
-    return ast.Assign([store_tuple([each.name for each in functions], NOWHERE)], made, **NOWHERE)
+    return ast.Expr(made, **NOWHERE)
 
 
 def codes_in(module: CodeType) -> dict[str, CodeType]:
@@ -175,7 +166,7 @@ def filled(
         similar: list[CodeType | Pack] = [*{id(of[each]): of[each] for each in names if each in of}.values()]
         own = [codes.get(PRIVATE + each) or codes.get(each) for each in names if each not in of]
         similar += [code for code in own if code is not None]
-        similar = similar or [*codes.values()]
+        similar = similar or [codes[each] for each in next(groups(codes, TOGETHER), ())]
         pack = packed([wholes[each] for each in names], similar)
         stubs = len(pack[0]) + sum(size(loaded.get(each) or codes[each]) for each in names if each not in listed)
         stubs += ENTRY * len(listed.intersection(names))

@@ -9,7 +9,6 @@ those whose maps would have to be made more often than they are now; that is rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sema_runtime.values.atoms import Keyword
@@ -39,7 +38,7 @@ from semac.anf.nodes import (
     Try,
     VarPattern,
 )
-from semac.anf.walk import LOOPS, blocks, exit_operands, operands, params_of, refs
+from semac.anf.walk import LOOPS, blocks, exit_operands, operands, params_of, refs, value_blocks
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Var
 from semac.optimize.loops.cursors import FIRSTS, leaving_blocks
@@ -303,14 +302,6 @@ class Carriers:
                 added = {key.value for key in op.args[1::2]} if is_assoc(op) else set()  # type: ignore[union-attr]
                 wanted |= (self.wanted[use.target] - added) & keys.keys()
         return wanted
-
-
-def value_blocks(op: Any) -> Iterator[Block]:
-    """The blocks of an operation whose results are its value."""
-    if type(op) is Match:
-        yield from (clause.body for clause in op.clauses)
-    else:
-        yield from blocks(op)
 
 
 def is_keyword(value: Expr) -> bool:

@@ -41,7 +41,7 @@ from semac.anf.nodes import (
     Try,
     With,
 )
-from semac.anf.walk import blocks, exit_operands, operands
+from semac.anf.walk import exit_operands, operands, value_blocks
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
@@ -332,7 +332,7 @@ def inside_end(block: Block) -> list[Block] | None:
         return None
     if type(exit_.value) is not Ref or exit_.value.var is not last.var:
         return None
-    return [clause.body for clause in last.op.clauses] if type(last.op) is Match else blocks(last.op)
+    return value_blocks(last.op)
 
 
 def ends_of(block: Block) -> Iterator[Block]:

@@ -39,13 +39,23 @@ from semac.anf.nodes import (
     Ref,
     Result,
 )
-from semac.anf.walk import all_blocks, blocks, exit_operands, instructions, map_exit, map_operands, operands, params_of
+from semac.anf.walk import (
+    all_blocks,
+    blocks,
+    exit_operands,
+    instructions,
+    map_exit,
+    map_operands,
+    operands,
+    params_of,
+    value_blocks,
+)
 from semac.fingerprint import is_traced
 from semac.ir.identifiers import mangle
 from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, ListIndex, fits, is_list, read_keys, value_blocks
+from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, ListIndex, fits, is_list, read_keys
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER

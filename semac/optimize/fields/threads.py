@@ -46,6 +46,7 @@ from semac.anf.walk import (
     map_exit,
     map_operands,
     operands,
+    value_blocks,
 )
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
@@ -253,7 +254,7 @@ class Threader:
         copied = sum(len(decision.between) for decision in decisions[1:])
         counts = counts_of(test, decisions)
         is_whole = type(test) is Match and any(decision.taken is None for decision in decisions)
-        for inner in arms(test):
+        for inner in value_blocks(test):
             count = counts.get(id(inner), 0)
             if count > 1 or (is_whole and max(counts.values()) > 1):
                 instrs = list(instructions(inner))
@@ -310,7 +311,7 @@ class Moved(Copier):
         if type(op) is If:
             then, otherwise = self.block(op.then, counts), self.block(op.otherwise, counts)
             return If(now(op.test, self.known), then, otherwise, span=op.span)
-        is_copied = any(counts.get(id(inner), 0) > 1 for inner in arms(op))
+        is_copied = any(counts.get(id(inner), 0) > 1 for inner in value_blocks(op))
         return self.twin(instr).op if is_copied else self.same(instr).op
 
     def block(self, block: Block, counts: dict[int, int]) -> Block:
@@ -399,7 +400,7 @@ def ends_of(op: Op) -> list[Block] | None:
     if type(op) is Match and op.lenient:
         return None
     ends: list[Block] = []
-    for block in arms(op):
+    for block in value_blocks(op):
         exit_ = block.exit
         if type(exit_) is not Result:
             return None
@@ -415,16 +416,11 @@ def ends_of(op: Op) -> list[Block] | None:
     return ends
 
 
-def arms(op: Op) -> list[Block]:
-    """The blocks of a conditional that are its value."""
-    return [clause.body for clause in op.clauses] if type(op) is Match else blocks(op)
-
-
 def counts_of(test: Op, decisions: list[Decision]) -> dict[int, int]:
     """How many values take each block of a conditional, by its id."""
     counts: dict[int, int] = {}
     for decision in decisions:
-        for inner in [decision.taken] if decision.taken is not None else arms(test):
+        for inner in [decision.taken] if decision.taken is not None else value_blocks(test):
             counts[id(inner)] = counts.get(id(inner), 0) + 1
     return counts
 

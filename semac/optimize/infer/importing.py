@@ -34,7 +34,7 @@ from semac.anf.nodes import (
     Read,
     Ref,
 )
-from semac.anf.walk import all_blocks, code_of, exit_operands, operands
+from semac.anf.walk import OPERANDS, all_blocks, code_of, exit_operands, operands
 from semac.ir.intrinsics import ADD_OWN
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
@@ -96,27 +96,25 @@ def named_in(code: Block) -> set[Function]:
     """The functions that code names or makes; what it defines isn't named by that."""
     found: set[Function] = set()
     for block in all_blocks(code, into_functions=False):
-        defined = {
-            instr.op.var.known_function for instr in block.instrs if type(instr.op) is Assign and instr.op.define
-        }
+        defined: set[Function | None] = set()
+        made: set[Function] = set()
+        named: list[Var] = []
         for instr in block.instrs:
             op = instr.op
-            if type(op) is Closure and op.function not in defined:
-                found.add(op.function)
-            elif type(op) is Read:
-                found |= known(op.var)
-            for value in operands(op) if not (type(op) is CallRuntime and op.path == ADD_OWN) else ():
-                if type(value) is Ref:
-                    found |= known(value.var)
-        for value in exit_operands(block.exit):
-            if type(value) is Ref:
-                found |= known(value.var)
+            kind = type(op)
+            if kind is Closure:
+                made.add(op.function)  # type: ignore[attr-defined]
+            elif kind is Read:
+                named.append(op.var)  # type: ignore[attr-defined]
+            elif kind is Assign and op.define:  # type: ignore[attr-defined]
+                defined.add(op.var.known_function)  # type: ignore[attr-defined]
+            elif kind is CallRuntime and op.path == ADD_OWN:  # type: ignore[attr-defined]
+                continue
+            named += [value.var for value in OPERANDS[kind](op) if type(value) is Ref]
+        named += [value.var for value in exit_operands(block.exit) if type(value) is Ref]
+        found |= made - defined
+        found.update([function for var in named if (function := var.known_function) is not None])
     return found
-
-
-def known(var: Var) -> set[Function]:
-    function = var.known_function
-    return {function} if function is not None else set()
 
 
 def changes_arrays(mixed: set[Any]) -> bool:

@@ -53,6 +53,7 @@ class Candidates:
         self.kinds: dict[Var, str] = {}  # what each variable is given: "Map", "HashMap"
         self.spoilt: set[Var] = set()
         self.is_closed = unit.is_closed and not unit.is_input
+        self.epilogue = unit.epilogue
 
     def held(self) -> dict[Var, str]:
         """The variables, with the kind of their maps, and those in which they are read."""
@@ -130,6 +131,7 @@ class Uses:
 
     def __init__(self, candidates: Candidates, block: Block, read: Let) -> None:
         self.form = candidates.form
+        self.is_last = block is candidates.epilogue  # nothing changes the map any more
         self.variable: Var = read.op.var  # type: ignore[attr-defined]
         self.aliases: list[Var] = [read.var]  # type: ignore[list-item]
         self.changed: set[Var] = set()  # those whose map has changed since: nobody may use them
@@ -159,7 +161,7 @@ class Uses:
             return False
         if type(op) is anf.Assign:
             self.is_stored = self.is_stored or op.var is self.variable
-            return op.var is self.variable or is_handed_over(op, self.variable)
+            return op.var is self.variable or (self.is_last and is_handed_over(op, self.variable))
         if type(op) is anf.Move:
             return self.follows(var)
         how = [use.how for use in self.form.uses_of(op, var) if use.var is used[0]]

@@ -395,7 +395,8 @@ class Flows:
             self.unknown(op, result)
             return
         for index, arg in enumerate(op.args):
-            if is_atomic(signature.param(index).type):
+            type_ = signature.param(index).type
+            if is_atomic(type_) and type_ != Name("other"):  # errors of what takes a channel, say, show other values
                 self.value(arg).hide_nothing()
             else:
                 self.show(arg)

@@ -11,13 +11,14 @@ Only calls from elsewhere are such steps; functions with a loop or that call the
 
 from __future__ import annotations
 
-from semac.anf.nodes import Assign, Block, Call, CallBuiltin, CallRuntime, Closure, Let, Ref
+from semac.anf.nodes import Assign, Block, Call, CallRuntime, Closure, Let, Ref
 from semac.anf.step_nodes import Consume, Facts, Pull
 from semac.anf.walk import LOOPS, all_blocks, code_of, instructions
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.steps.copied import copied_function, kept, value_of, write_loops
 from semac.optimize.steps.pulled import is_known_function
+from semac.optimize.steps.rewrite import builtin_called
 from semac.optimize.steps.silent import Silence, is_one_value, is_still_type
 from semac.optimize.steps.tasks import CLOSED, OPEN
 from semac.optimize.steps.twins import called, definitions
@@ -99,7 +100,7 @@ def operations(function: Function) -> list[Let]:
 
 
 def receives(instr: Let) -> bool:
-    return type(instr.op) is CallBuiltin and instr.op.name == "channel/recv"
+    return builtin_called(instr.op) == "channel/recv"
 
 
 def callees(function: Function) -> set[Function]:

@@ -12,6 +12,7 @@ from semac.anf.step_nodes import Receive, Send, YieldFrom
 from semac.anf.walk import all_blocks, blocks, bound, code_of, named
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import ANY
+from semac.types.signatures import signature_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ RUNTIME = "sema_runtime.tasks.steps:"
 LOOPS = frozenset((anf.Loop, anf.While, anf.For))
 MOST = 2  # sends, and receives, of a function that are written out in full
 PARTS = ("", "buffer", "senders", "receivers")  # of a channel; "": the channel itself
+WAITING = ("channel/recv", "channel/send")
 # Builtins → the generator of the runtime that does the same for a stepper.
 YIELDING = {
     "channel/close": "close", "channel/new": "new", "channel/try-recv": "try_receive", "channel/closed?": "is_closed",
@@ -79,9 +81,15 @@ def own_operations(function: Function) -> list[Op]:
 
 def is_step(op: Op) -> bool:
     """Whether an operation waits in a way that a stepper can say by itself."""
-    if type(op) is CallBuiltin:
-        return op.name in ("channel/recv", "channel/send") or op.name in YIELDING
-    return type(op) is CallRuntime and op.path == AWAIT
+    name = builtin_called(op)
+    return name in WAITING or name in YIELDING or (type(op) is CallRuntime and op.path == AWAIT)
+
+
+def builtin_called(op: Op) -> str:
+    """The builtin that an operation calls with as many arguments as it takes; "" where it does something else. A call
+    with too few or too many is left to the builtin, which says so."""
+    is_call = type(op) is CallBuiltin and signature_for(op.name, len(op.args)) is not None
+    return op.name if is_call else ""  # type: ignore[attr-defined]
 
 
 class Stepped:
@@ -134,8 +142,8 @@ class Stepped:
         if not is_step(op):
             return None
         args: list[Expr] = [Ref(self.me), *op.args]  # type: ignore[attr-defined]
-        name = op.name if type(op) is CallBuiltin else ""
-        if name == "channel/recv" or name == "channel/send":
+        name = builtin_called(op)
+        if name in WAITING:
             kind = Receive if name == "channel/recv" else Send
             return kind([*args, *self.parts(args[1], is_often)], is_short=self.counts[name] > MOST)
         return YieldFrom(RUNTIME + (YIELDING[name] if name else "await_"), args)

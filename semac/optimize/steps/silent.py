@@ -103,8 +103,8 @@ def changed(op: Op) -> Expr | None:
     return op.args[0] if type(op) is PythonOp and op.kind in CHANGES else None
 
 
-def is_own(value: Expr | None, mine: set[Var]) -> bool:
-    return value is None or (type(value) is Ref and value.var in mine)
+def is_own(value: Expr, mine: set[Var]) -> bool:
+    return type(value) is Ref and value.var in mine
 
 
 class Silence:
@@ -143,12 +143,13 @@ class Silence:
 
 def reads_of(block: Block, own: set[Var], apart: set[Op]) -> tuple[set[Function], set[Var]] | None:
     """The functions that a block calls and the variables of others that it reads."""
-    every = list(all_blocks(block))
-    mine = own | {var for inner in every for instr in inner.instrs for var in bound_by(instr)}
+    mine = set(own)
     called: set[Function] = set()
     read: set[Var] = set()
-    for inner in every:
-        values = list(exit_operands(inner.exit))
+    assigned: list[Var] = []
+    altered: list[Expr] = []
+    for inner in all_blocks(block):
+        values = exit_operands(inner.exit)
         for instr in inner.instrs:
             op = instr.op
             functions = [] if op in apart else silent_calls(op)
@@ -156,13 +157,20 @@ def reads_of(block: Block, own: set[Var], apart: set[Op]) -> tuple[set[Function]
                 return None
             called.update(functions)
             values += operands(op)
+            mine.update(bound_by(instr))
             if type(op) is Read:
                 read.add(op.var)
-            elif (type(op) is Assign and op.var not in mine) or not is_own(changed(op), mine):
+            elif type(op) is Assign:
+                assigned.append(op.var)
+            elif (value := changed(op)) is not None:
+                altered.append(value)
+        for value in values:
+            if type(value) is Ref:
+                read.add(value.var)
+            elif type(value) is anf.BuiltinRef and not is_silent_builtin(value.name):
                 return None
-        read.update(value.var for value in values if type(value) is Ref)
-        if any(type(value) is anf.BuiltinRef and not is_silent_builtin(value.name) for value in values):
-            return None
+    if not mine.issuperset(assigned) or not all(is_own(value, mine) for value in altered):
+        return None
     return called, read - mine
 
 

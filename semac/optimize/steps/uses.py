@@ -12,10 +12,10 @@ from collections import Counter
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Call, CallBuiltin, Expr, For, If, Jump, Let, Loop, Match, Op, Read, Ref, Result
-from semac.anf.walk import blocks, code_of, instructions, refs
+from semac.anf.walk import code_of, instructions, refs, value_blocks
 from semac.ir.nodes import Function, Var
 from semac.optimize.steps.copied import copied_function, named, own_variables, write_loops
-from semac.optimize.steps.rewrite import bound_in, local_steppers, own_blocks
+from semac.optimize.steps.rewrite import bound_in, builtin_called, local_steppers, own_blocks
 from semac.optimize.steps.silent import Silence, is_one_value
 from semac.optimize.steps.tasks import spawned
 from semac.optimize.steps.twins import Twins, called
@@ -111,13 +111,13 @@ def seeming_use(function: Function) -> Use:
     for block in own_blocks(code):
         for instr in block.instrs:
             op = instr.op
-            if type(op) is CallBuiltin and op.name in ROLES and type(op.args[0]) is Ref:
-                channel = variable_of(op.args[0])
+            name = builtin_called(op)
+            if name in ROLES and type(op.args[0]) is Ref:  # type: ignore[attr-defined]
+                channel = variable_of(op.args[0])  # type: ignore[attr-defined]
                 if channel in function.params:
-                    use.roles.setdefault(channel, set()).add(ROLES[op.name])
+                    use.roles.setdefault(channel, set()).add(ROLES[name])
     use.is_maker = result_of(code) is not None and any(
-        type(instr.op) is CallBuiltin and instr.op.name == "channel/new" and instr.var is result_of(code)
-        for instr in code.instrs
+        builtin_called(instr.op) == "channel/new" and instr.var is result_of(code) for instr in code.instrs
     )
     return use
 
@@ -173,7 +173,7 @@ class Study:
             for instr in block.instrs:
                 op = instr.op
                 task = spawned(op)
-                if type(op) is CallBuiltin and op.name == "channel/new" and instr.var is not None:
+                if builtin_called(op) == "channel/new" and instr.var is not None:
                     here[instr.var] = instr
                 elif task is not None:
                     if not self.start(block, instr, task, here):
@@ -326,7 +326,7 @@ class Study:
 def channels_used(uses: Uses, op: Op) -> list[tuple[Expr, set[str]]] | None:
     """The channels that an operation uses, and how; None where it can't be done by who is pulled."""
     if type(op) is CallBuiltin and op.name in ROLES:
-        return [(op.args[0], {ROLES[op.name]})]
+        return [(op.args[0], {ROLES[op.name]})] if builtin_called(op) else None
     function = called(op) if type(op) is Call else None
     if function is None or function not in uses.twins.stepping:
         return []
@@ -374,6 +374,5 @@ def tails(block: Block) -> list[tuple[Block, Let | None]]:
     last = block.instrs[-1] if block.instrs else None
     op = None if last is None else last.op
     if isinstance(op, If | Loop | For) or (type(op) is Match and not op.lenient):
-        bodies = [clause.body for clause in op.clauses] if type(op) is Match else blocks(op)
-        return [end for inner in bodies for end in tails(inner)]
+        return [end for inner in value_blocks(op) for end in tails(inner)]
     return [(block, last)]

@@ -29,7 +29,7 @@ from semac.anf.nodes import (
     Result,
     VarPattern,
 )
-from semac.anf.walk import all_blocks, blocks, exit_operands, operands
+from semac.anf.walk import all_blocks, exit_operands, named, operands, value_blocks
 from semac.ir.intrinsics import CHAR_TABLES
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -53,25 +53,19 @@ class Candidates:
 
     def __init__(self, unit: Unit) -> None:
         self.blocks = [block for form in unit.blocks for block in all_blocks(form)]
-        self.counts: dict[Var, int] = {}  # how often each variable is used
-        for value in self.values():
-            self.counts[value.var] = self.counts.get(value.var, 0) + 1
+        self.counts = Counter(named(unit.blocks))  # how often each variable is used
         self.walked: dict[Op, Var] = {}  # loops over the characters of a text → the variable of the list of them
         self.joined: dict[Var, Comprehension] = {}  # lists of characters that are only joined
         self.sequences: dict[Var, Var] = {}  # of loops that hold an index of such a list → the variable of the list
         self.chosen: set[Var] = set()
+        self.branches: list[Let] = []
         for block in self.blocks:
             for instr in block.instrs:
                 self.instruction(instr)
         self.drop_other_sequences()
+        self.uses = [*self.uses_of_chosen()] if self.chosen else []
         while self.chosen and (poor := self.poor()):
             self.chosen -= poor
-
-    def values(self) -> Iterator[Ref]:
-        for block in self.blocks:
-            for instr in block.instrs:
-                yield from (value for value in operands(instr.op) if type(value) is Ref)
-            yield from (value for value in exit_operands(block.exit) if type(value) is Ref)
 
     # What can be held as text
 
@@ -87,6 +81,8 @@ class Candidates:
                 self.sequences[var] = made
         if var is not None and is_character(var) and not var.is_global and makes_text(op):
             self.chosen.add(var)
+            if type(op) in BRANCHES:
+                self.branches.append(instr)
 
     def loop(self, op: Iteration, item: Var) -> None:
         """A loop over the characters of a text, unless it puts the characters themselves into what it makes."""
@@ -137,27 +133,35 @@ class Candidates:
         as_text: Counter[Var] = Counter()
         others: Counter[Var] = Counter()
         wanted = self.wanted()
+        for var, user in self.uses:
+            is_text = self.takes_text(user) if type(user) is Let else user in wanted and type(user.exit) is Result
+            (as_text if is_text else others)[var] += 1
+        return {var for var in self.chosen if self.is_poor(var, as_text[var], others[var])}
+
+    def uses_of_chosen(self) -> Iterator[tuple[Var, Let | Block]]:
+        """The instructions that use variables, and the blocks whose exits do."""
+        chosen = self.chosen
         for block in self.blocks:
             for instr in block.instrs:
-                uses = as_text if self.takes_text(instr) else others
-                uses.update(value.var for value in operands(instr.op) if type(value) is Ref)
-            uses = as_text if block in wanted and type(block.exit) is Result else others
-            uses.update(value.var for value in exit_operands(block.exit) if type(value) is Ref)
-        return {var for var in self.chosen if self.is_poor(var, as_text[var], others[var])}
+                for value in operands(instr.op):
+                    if type(value) is Ref and value.var in chosen:
+                        yield value.var, instr
+            for value in exit_operands(block.exit):
+                if type(value) is Ref and value.var in chosen:
+                    yield value.var, block
 
     def wanted(self) -> set[Block]:
         """The blocks whose values are wanted as texts."""
         found = {comprehension.body for comprehension in self.joined.values()}
-        for block in self.blocks:
-            for instr in block.instrs:
-                if type(instr.op) in BRANCHES and instr.var in self.chosen:
-                    found.update(branches(instr.op))
+        for instr in self.branches:
+            if instr.var in self.chosen:
+                found.update(value_blocks(instr.op))
         return found
 
     def is_poor(self, var: Var, as_text: int, others: int) -> bool:
         op = var.op
         if type(op) in BRANCHES:
-            return others > 0 or not any(self.gives_text(inner) for inner in branches(op))
+            return others > 0 or not any(self.gives_text(inner) for inner in value_blocks(op))
         if type(op) is CallBuiltin and (op.name in CODES or op.name in CASES):
             return others > 0
         return others > max(as_text, 1) or (type(op) is Move and others > 0)
@@ -186,11 +190,6 @@ def takes_texts(op: CallBuiltin) -> bool:
     if op.name in EQUALITY or op.name in ORDER:
         return len(op.args) == 2
     return len(op.args) == 1 and (op.name in ORDINALS or op.name in TEXTS or op.name in CHAR_TABLES)
-
-
-def branches(op: Any) -> list[Block]:
-    """The blocks whose values are the value of a choice."""
-    return [clause.body for clause in op.clauses] if type(op) is Match else blocks(op)
 
 
 def is_read_of_list(op: Any) -> bool:

@@ -103,5 +103,5 @@ def hand_over(unit: Unit, apart: dict[Var, Var], shown: Callable[[Ref], Op | Non
 
 
 def is_handed_over(op: Assign, var: Var) -> bool:
-    """Whether a global gets what the variable holds that stood for it."""
+    """Whether an assignment of the epilogue gives a global what the variable holds that stood for it."""
     return var.is_private and op.var.is_global and not op.var.is_private

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from operator import countOf
+from _operator import countOf  # without what `operator` is in Python: 0.2 ms of an import
 
 from sema_runtime.lib.numbers.arithmetic import add, plus
 

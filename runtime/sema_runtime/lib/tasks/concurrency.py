@@ -152,8 +152,7 @@ def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     tasks = scheduler()
     failed = [promise for promise in promises if promise.error is not None and not promise.open]
     if failed:
-        tasks.pause()
-        min(failed, key=_number).result()
+        tasks.outcome(min(failed, key=_number))
     pending = sum(promise.open for promise in promises)
     if not pending:
         tasks.pause()
@@ -195,8 +194,7 @@ def first_of(promises: Sequence[AsyncPromise]) -> Any:
     tasks = scheduler()
     settled = [promise for promise in promises if not promise.open]
     if settled:
-        tasks.pause()
-        return min(settled, key=_number).result()
+        return tasks.outcome(min(settled, key=_number))
     waiter = tasks.waiter()
     for promise in promises:
         promise.watchers.append(waiter.settle)
@@ -296,7 +294,8 @@ def async_cancel(promise: Any) -> bool:
 
 
 def _state(promise: Any, state: str) -> bool:
-    result = promise_of(promise).state is state
+    settled = promise_of(promise)
+    result = settled.state is state and not settled.open  # not yet while its task ends, which was cancelled
     scheduler().pause()
     return result
 
