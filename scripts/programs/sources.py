@@ -14,7 +14,7 @@ from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
-from programs.written import assigned, chains, holders, shapes
+from programs.written import assigned, chains, holders, shapes, statements
 
 
 class Source(NamedTuple):
@@ -52,6 +52,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "chains": (6, lambda seed, _: Source(chains.Programs(seed).program())),
     "shapes": (12, lambda seed, _: Source(shapes.Programs(seed).program())),
     "assigned": (12, lambda seed, _: Source(assigned.Programs(seed).program())),
+    "statements": (12, lambda seed, _: Source(statements.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

@@ -227,6 +227,17 @@ PROGRAMS = {
         ' "channel/close expects 1 argument, got 0" "channel/recv expects 1 argument, got 2"'
         ' "channel/recv expects 1 argument, got 0" "channel/count expects 1 argument, got 0")',
     ),
+    "a loop that counts a variable of a function around": (
+        "(define (f) (let ((i 0)) ((fn (n) (while (< i 3) (set! i (+ i 1)))) nil) i))"
+        "(define (g n) (let ((i 0)) (define (go) (while (< i n) (set! i (+ i 2)))) (go) (set! n (+ n 3)) (go)"
+        " (list i n)))"
+        "(define (h) (let ((i 5) (fs '())) (for-each (fn (x) (dotimes (i 2) (set! fs (cons (fn () (+ i x)) fs))))"
+        " '(10 20)) (list i (map (fn (f) (f)) fs))))"
+        "(define (k) (let ((i 0) (seen '())) (let ((go (fn () (while (< i 2) (set! seen (cons (fn () i) seen))"
+        " (set! i (+ i 1)))))) (go) (set! i 7) (map (fn (f) (f)) seen))))"
+        "(list (f) (g 3) (h) (k))",
+        "(3 (6 6) (5 (22 22 12 12)) (7 7))",
+    ),
     "rows that the errors of channels and tasks show": (
         "(define (f x) (list (try (channel/count (map (fn (q) (list q x)) '(1 2))) (catch e (:message e)))"
         " (try (async/cancel (list x {:a x})) (catch e (:message e)))"

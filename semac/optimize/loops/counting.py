@@ -17,7 +17,7 @@ from semac.ir.unit import Unit
 from semac.optimize.loops.named import for_loop, rewrite_loops
 from semac.optimize.loops.ranges import Count, compared, is_hoistable, is_known, limits_of, step_of_sum
 from semac.optimize.loops.shape import Shape, is_settled, shape_of
-from semac.optimize.loops.steps import Reads, reads_in, rewrite_while
+from semac.optimize.loops.steps import Reads, reads_in, rewrite_while, set_for_others
 from semac.types.lattice import INT
 
 
@@ -26,7 +26,8 @@ def count_in_loops(unit: Unit) -> None:
     reads = Reads()
     for form in unit.blocks:
         reads.update(reads_in(form))  # `+=` would go through all of them each time
-    rewrite_loops(unit, counted, lambda block, index, op: rewrite_while(block, index, op, reads))
+    others = set_for_others(unit)
+    rewrite_loops(unit, counted, lambda block, index, op: rewrite_while(block, index, op, reads, others))
 
 
 def counted(body: Block, target: Any, params: list[Var], inits: list[Expr]) -> tuple[list[Let], For] | None:

@@ -27,12 +27,14 @@ from semac.anf.nodes import (
     VarPattern,
     While,
 )
-from semac.anf.walk import all_blocks, instructions, map_exit, map_operands, refs, sets
+from semac.anf.walk import all_blocks, bound, code_of, instructions, map_exit, map_operands, refs, sets
 from semac.ir.nodes import Var
+from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.ranges import INT_TYPE, Count, Limits, compared, is_hoistable, limits_of, step_of_sum
 from semac.optimize.loops.shape import is_settled, unwrapped
 from semac.optimize.operators import replace
+from semac.optimize.tails import functions
 from semac.types.lattice import NIL, atom
 
 NIL_TYPE = atom(NIL)
@@ -45,10 +47,23 @@ def reads_in(block: Block, into_functions: bool = True) -> Reads:
     return Counter(instr.op.var for instr in found if type(instr.op) is Read and instr.var is not None)
 
 
-def rewrite_while(block: Block, index: int, op: While, reads: Reads) -> None:
-    """Has a loop count, where it does. reads: how often the unit reads its variables."""
+def set_for_others(unit: Unit) -> set[Var]:
+    """The variables that a function sets which are those of a function around it."""
+    found: set[Var] = set()
+    for function in functions(unit):
+        own = list(instructions(code_of(function), into_functions=False))
+        changed = {instr.op.var for instr in own if type(instr.op) is Assign}
+        if changed:
+            bound_here = {instr.var for instr in own}.union(*(bound(instr.op) for instr in own))
+            found |= changed - bound_here - {*function.params, function.rest}
+    return found
+
+
+def rewrite_while(block: Block, index: int, op: While, reads: Reads, others: set[Var]) -> None:
+    """Has a loop count, where it does. reads: how often the unit reads its variables. others: those that functions set
+    which don't have them: a `for` would give them one of their own."""
     test = test_of(op)
-    if test is None:
+    if test is None or test[0].counter in others:
         return
     count, prefix, more, step = test
     counter = count.counter
