@@ -26,8 +26,10 @@ from semac.analyze.forms import SPECIAL_FORMS
 from semac.syntax.reader import read_one, read_program
 
 ROOT = Path(__file__).parents[2]
-CORPUS = Path(os.environ.get("SEMA_CORPUS") or ROOT.parent / "shared" / "conformance")
-FOLDERS = (ROOT / "tests" / "golden", ROOT / "scripts" / "speed", ROOT.parent / "shared" / "bench", ROOT / "examples")
+# Beside the repository, or further up where it is a work tree of another one.
+SHARED = next((path for up in ROOT.parents if (path := up / "shared" / "conformance").is_dir()), ROOT).parent
+CORPUS = Path(os.environ.get("SEMA_CORPUS") or SHARED / "conformance")
+FOLDERS = (ROOT / "tests" / "golden", ROOT / "scripts" / "speed", SHARED / "bench", ROOT / "examples")
 MORE = os.environ.get("SEMA_PROGRAMS", "")  # folders of other programs, with `:` between them
 NAMES = ROOT / "tests" / "data" / "reference_names.txt"
 KNOWN = frozenset(NAMES.read_text("utf-8").split()) & INDEX.keys()  # builtins of ours that the reference has, too
