@@ -151,7 +151,9 @@ class Rewriter:
         source = self.source(items)
         if source is None:
             is_flat = other is None and owner is None and items.type.only(FLAT | VECTOR)
-            return CallRuntime(KEY_SETS + "fill", [init, items, value]) if is_flat else None
+            made = init.var.op if type(init) is Ref else None
+            is_new = type(made) is MakeMap and made.is_raw  # a few items more are set sooner one by one
+            return CallRuntime(KEY_SETS + "fill", [init, items, value]) if is_flat and is_new else None
         if other is not None and source.other is not None:
             return None
         if other is None:
