@@ -17,6 +17,9 @@ RESTORED = "sema_runtime.lib.collections.restored:restored"  # lists and maps in
 SHAPE, ROW, OTHER, NOTHING = 0, 1, 2, -1  # what it is told of places: maps, lists, neither; the number of none
 FIELD_LEVEL = "sema_runtime.values.lookup:field_level"  # a level of the path of an update
 
+KEY_SETS = "sema_runtime.lib.collections.key_sets:"
+FILLS = frozenset(KEY_SETS + name for name in ("fill", "fill_all", "fill_common", "fill_others"))  # of a bare dict
+
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
 
 # Kinds of operations of Python that make a list of the language → those that make its items alone

@@ -28,6 +28,7 @@ from semac.anf.nodes import (
 from semac.anf.walk import LOOPS, blocks, code_of
 from semac.ir.intrinsics import AS_LIST, OPERATORS
 from semac.ir.unit import Unit
+from semac.optimize.keys import is_stored_as_is
 from semac.optimize.small import fits_float
 from semac.types.lattice import BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, RATIO, REAL, STR, SYMBOL, Type
 
@@ -295,6 +296,8 @@ def exact_equality(op: CallBuiltin, loose: bool) -> Op | None:
         return Python("eq", op.args)
     if a.type.only(IDENTICAL_TAGS) or b.type.only(IDENTICAL_TAGS):
         return Python("is", op.args)
+    if is_stored_as_is(a.type) and is_stored_as_is(b.type):  # a dict tells them apart as the language does
+        return Python("eq", op.args)
     return None
 
 

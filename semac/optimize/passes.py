@@ -22,6 +22,7 @@ from semac.anf.nodes import (
     Match,
     Move,
     Python,
+    SetItem,
     Throw,
     Try,
     While,
@@ -45,6 +46,7 @@ from semac.optimize.loops.counting import count_in_loops
 from semac.optimize.loops.cursors import give_own_loops, index_lists
 from semac.optimize.loops.higher_order import TABLE, loop_over_items
 from semac.optimize.loops.rests import RESTS, slice_rests
+from semac.optimize.loops.sets import use_sets
 from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.updates import ALIASES, ARGUMENTS, drop_levels, expand_updates
 from semac.optimize.loops.walks import walk_lists
@@ -149,6 +151,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("inline", inline_builtins, (*INLINE, *INLINE_RUNTIME)),  # small builtins become operations of Python
     Pass("bare", bare_lists, MAKES_LISTS, needs="inline"),  # lists that are only read are Python's own
     Pass("operators", lower_operators, LOWERINGS, optional=False),  # operators become Python's where types permit it
+    Pass("sets", use_sets, ["keys", SetItem], needs="infer"),  # loops over keys that are operations on sets
     Pass("sums", sum_ints, [For]),  # loops that add up ints become `sum`
     Pass("pulled", pull_tasks, (SPAWN, "async/spawn"), needs="steps"),  # silent tasks also run when they are needed
     Pass("steps", step_tasks, (SPAWN, "async/spawn")),  # tasks that wait for channels are generators

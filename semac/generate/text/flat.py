@@ -142,6 +142,11 @@ def primary(node: ast.expr) -> str:
     return flat(node) if precedence(node) == ATOM and not is_number else f"({flat(node)})"
 
 
+def unpacked(node: ast.expr) -> str:
+    """What follows `*` or `**`: in displays, a condition there needs parentheses."""
+    return f"({flat(node)})" if precedence(node) < PRECEDENCE[ast.BitOr] else flat(node)
+
+
 def subscript(node: ast.Subscript) -> str:
     inside = node.slice
     if isinstance(inside, ast.Tuple) and inside.elts:
@@ -166,7 +171,7 @@ def tuple_(node: ast.Tuple) -> str:
 
 def dict_(node: ast.Dict) -> str:
     pairs = zip(node.keys, node.values, strict=True)
-    return "{" + ", ".join(f"{flat(k)}: {flat(v)}" if k else f"**{flat(v)}" for k, v in pairs) + "}"
+    return "{" + ", ".join(f"{flat(k)}: {flat(v)}" if k else f"**{unpacked(v)}" for k, v in pairs) + "}"
 
 
 def generators(parts: list[ast.comprehension]) -> str:
@@ -212,7 +217,7 @@ TEXTS: dict[type, Callable[[Any], str]] = {
     ast.Call: call,
     ast.Subscript: subscript,
     ast.Slice: slice_,
-    ast.Starred: lambda node: f"*{flat(node.value)}",
+    ast.Starred: lambda node: "*" + unpacked(node.value),
     ast.NamedExpr: lambda node: f"({node.target.id} := {flat(node.value)})",
     ast.BoolOp: lambda node: f" {SIGNS[type(node.op)]} ".join(operand(value, node) for value in node.values),
     ast.Compare: compare,

@@ -105,7 +105,8 @@ def inside(node: ast.expr, indent: int, before: str, after: str) -> Lines:
         break_ = parenthesized if isinstance(node.body, OPERATORS) else inside
         return break_(node.body, indent, before + start, after)
     if isinstance(node, ast.Starred):
-        return inside(node.value, indent, before + "*", after)
+        break_ = parenthesized if isinstance(node.value, OPERATORS) else inside
+        return break_(node.value, indent, before + "*", after)
     if isinstance(node, ast.NamedExpr):
         value = inside(node.value, indent + STEP, f"{flat(node.target)} := ", "")
         return [indented(indent, before + "("), *value, indented(indent, ")" + after)]

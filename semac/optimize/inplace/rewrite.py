@@ -31,6 +31,7 @@ from semac.optimize.keys import is_stored_key
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.own.code import Code, all_code, called_elsewhere
+from semac.optimize.own.representation import known_callee
 from semac.optimize.own.rewrite import calls_any
 from semac.types.lattice import ANY, BOOL, DICT, atom
 
@@ -43,7 +44,8 @@ def change_in_place(unit: Unit) -> None:
         return
     code = all_code(unit)
     shut = shut_functions(code)
-    if any(may_change(part, shut) for part in code) and not stops(unit):
+    code = concerned(code, shut)
+    if code and not stops(unit):
         Placing(code, shut).run()
 
 
@@ -240,6 +242,41 @@ def shut_functions(code: list[Code]) -> set[Function]:
 
 def is_shut(function: Function) -> bool:
     return not function.is_open and function.rest is None and not function.is_generator and function.var is not None
+
+
+def concerned(code: list[Code], shut: set[Function]) -> list[Code]:
+    """The code that may change a map, and what it is connected with: by calls of functions of which all calls are
+    known, and by closures. Maps and changes that are looked at go no other way from one function to another."""
+    todo = [part for part in code if may_change(part, shut)]
+    if not todo:
+        return []
+    of = {part.function: part for part in code if part.function is not None}
+    near: dict[Code, list[Code]] = {part: [] for part in code}
+    for part in code:
+        for function in connected(part, shut):
+            other = of.get(function)
+            if other is not None:
+                near[part].append(other)
+                near[other].append(part)
+    reached = set(todo)
+    while todo:
+        new = [other for other in near[todo.pop()] if other not in reached]
+        reached.update(new)
+        todo += new
+    return [part for part in code if part in reached]
+
+
+def connected(part: Code, shut: set[Function]) -> set[Function]:
+    """The functions that some code makes, and those that it calls of which all calls are known."""
+    found: set[Function] = set()
+    for block in part.blocks:
+        for instr in block.instrs:
+            op = instr.op
+            if type(op) is anf.Closure:
+                found.add(op.function)
+            elif type(op) is anf.Call and (callee := known_callee(op)) in shut:
+                found.add(callee)
+    return found
 
 
 def may_change(part: Code, shut: set[Function]) -> bool:

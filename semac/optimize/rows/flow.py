@@ -10,7 +10,7 @@ from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
-from semac.anf.nodes import Block, CallBuiltin, Closure, Expr, Jump, Let, Lit, Op, Ref, Result
+from semac.anf.nodes import Block, BuiltinRef, CallBuiltin, Closure, Expr, Jump, Let, Lit, Op, Ref, Result
 from semac.anf.pattern_nodes import AnyPattern, LiteralPattern, MapPattern, Pattern, SequencePattern, VarPattern
 from semac.anf.walk import all_blocks, blocks, exit_operands, operands, params_of, pattern_vars
 from semac.ir.nodes import Function, Var
@@ -38,10 +38,12 @@ from semac.types.signatures import Union as UnionType
 SAME = frozenset(
     ("append", "reverse", "cdr", "rest", "cddr", "cdddr", "list->vector", "vector->list")
 )  # have the items
+EQUALITY = frozenset(("=", "equal?", "eq?"))
 FEWER = frozenset(("take", "drop"))  # of the second argument
 ASKS = frozenset(("nil?", "not", "null?", "empty?", "length", "count"))  # what a list answers as a tuple does
 PRINTING = frozenset(("println", "print", "display", "str"))  # show lists and maps as such, and give atoms
 SELECTING = frozenset(("find", "sort-by", "group-by", "key-by"))  # comprehensions that give the items
+MOST_ITEMS = 100  # of a literal list
 TESTS = frozenset(("nil?", "not"))  # what a map answers as a tuple does
 ATOM_CLASSES = frozenset((Keyword, Symbol, Char, str, int, float, bool, type(None)))
 PLAIN = ATOM_CLASSES - {Keyword}  # a keyword may be called
@@ -81,6 +83,8 @@ class Flows:
         self.exports = exports
         self.edges: list[tuple[Let, int]] = []
         self.places: dict[Any, Place] = {}  # of variables, and of the results of functions
+        self.literals: dict[int, tuple[Lit, Place]] = {}  # lists that are written out
+        self.makes_any = False  # lists that aren't written out, or maps
         self.all: list[Place] = []
         self.atom = Place(is_atom=True)  # of all literals that hold nothing
         self.is_closed = unit.is_sealed
@@ -123,15 +127,41 @@ class Flows:
             return self.of(expr.var)
         if type(expr) is Lit and type(expr.value) in PLAIN:
             return self.atom
-        place = self.new()
         if type(expr) is Lit and type(expr.value) is List:
-            place.hide_nothing()
-            place.is_deep = bool(expr.value.items)
-        elif type(expr) is not Lit or type(expr.value) is tuple or hasattr(expr.value, "pairs"):
+            return self.literal(expr)
+        place = self.new()
+        if type(expr) is not Lit or type(expr.value) is tuple or hasattr(expr.value, "pairs"):
             place.is_deep = True
         elif type(expr.value) is Keyword:
             place.is_called = True
         return place
+
+    def literal(self, expr: Lit) -> Place:
+        """The place of a list that is written out."""
+        known = self.literals.get(id(expr))
+        if known is None:
+            place = self.new()
+            self.hold_data(place, expr.value, expr)
+            known = self.literals[id(expr)] = expr, place
+        return found(known[1])
+
+    def hold_data(self, place: Place, value: Any, site: Lit) -> None:
+        """A place has a literal list with all that is inside."""
+        items = value.items
+        if not items or len(items) > MOST_ITEMS:
+            place.hide_nothing()
+            place.is_deep = bool(items)
+            return
+        place.is_open = True
+        place.sites += (site,)
+        place.sizes |= {len(items)}
+        for index, item in enumerate(items):
+            if type(item) is List:
+                self.hold_data(part_of(place, index), item, site)
+            elif type(item) is Keyword:
+                part_of(place, index).is_called = True
+            elif type(item) not in PLAIN:
+                part_of(place, index).is_deep = True
 
     def show(self, expr: Expr) -> None:
         """Whoever gets a value may see all of it."""
@@ -222,6 +252,7 @@ class Flows:
 
     def builtin(self, instr: Let, op: CallBuiltin, result: Place) -> None:
         name, args = op.name, op.args
+        self.makes_any |= name in ("list", "map/entries")
         if name == "list" and args:
             self.row(instr, args, result)
         elif name in FIRSTS and len(args) == 1:
@@ -246,6 +277,18 @@ class Flows:
             result.hide_nothing()
             self.value(args[0]).hide_nothing()
             join(inside(result), self.listed(args[1]))
+        elif name == "apply" and len(args) == 2 and type(args[0]) is BuiltinRef and args[0].name == "append":
+            result.hide_nothing()
+            inside(self.value(args[1])).hide_nothing()
+            join(inside(result), inside(self.listed(args[1])))
+        elif name in EQUALITY and len(args) == 2:
+            if not any(map(is_keyword, args)):
+                self.compare(self.value(args[0]), self.value(args[1]))
+        elif name == "sort" and len(args) == 2:
+            result.hide_nothing()
+            join(inside(result), self.listed(args[0]))
+            item = inside(result)
+            call_place(self.value(args[1]), Signature([item, item], None, self.new()))
         elif name in PRINTING:
             for index, arg in enumerate(args):
                 self.value(arg).is_exported = True
@@ -339,6 +382,12 @@ class Flows:
         keys.is_key = True
         join(keys, self.value(key))
 
+    def compare(self, one: Place, other: Place) -> None:
+        """Values that are compared with each other: lists in both are of one kind, and so is all inside."""
+        if one is not self.atom and other is not self.atom:
+            join(one, other)
+            found(one).is_key = True
+
     def by_signature(self, op: CallBuiltin, result: Place) -> None:
         """Atoms are taken and given as such; everything else is seen."""
         signature = signature_for(op.name, len(op.args))
@@ -351,12 +400,18 @@ class Flows:
                 self.value(arg).hide_nothing()
             else:
                 self.show(arg)
-        if not holds_atoms(signature.result):
-            result.is_deep = True
-        for place in (result, inside(result), inside(inside(result))) if not is_atomic(signature.result) else ():
+        result.is_deep |= not holds_atoms(signature.result)
+        self.given(result, signature.result)
+
+    def given(self, place: Place, type_: TypeExpr) -> None:
+        """A builtin gives a value of a type."""
+        place.is_called = True
+        if not is_atomic(type_):
             place.hide_nothing()
-            place.is_mixed = place.is_called = True
-        result.is_called = True
+            place.is_mixed = True
+            for part in type_.parts if type(type_) is UnionType else (type_,):
+                for held in part.args if type(part) is Name else ():
+                    self.given(inside(place), held)
 
     # Patterns
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.values.lists import List
+from semac.anf.literals import type_of_value
 from semac.anf.nodes import Block, Comprehension, Iteration, Let, MakeVector, Ref, Result, VarPattern
 from semac.anf.walk import all_blocks, refs
 from semac.fingerprint import is_traced
@@ -21,7 +23,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.rows.flow import Flows
-from semac.optimize.rows.places import found
+from semac.optimize.rows.places import Place, found, part_of
 from semac.optimize.rows.restoring import Restoring, restore_operand
 from semac.optimize.rows.rules import RULES
 from semac.optimize.rows.shapes import Shapes
@@ -40,6 +42,7 @@ class Rewriter:
 
     def __init__(self, unit: Unit, flows: Flows) -> None:
         self.unit = unit
+        self.flows = flows
         places = {found(each) for each in flows.all}
         self.shapes = Shapes(flows, places if "shapes" not in left_out(unit) else set())
         self.rows = {place for place in places if place.is_row}
@@ -59,11 +62,28 @@ class Rewriter:
     def run(self) -> None:
         if not self.shapes.layouts and not self.rows:
             return
+        if not self.flows.makes_any:  # a unit that only writes lists out skips this pass
+            return
+        for literal, place in self.flows.literals.values():
+            literal.value = self.data(literal.value, place)
+            literal.type = type_of_value(literal.value)
         parts: list[tuple[Block, Function | None]] = [(block, None) for block in self.unit.blocks]
         parts += [(function.code, function) for function in functions(self.unit)]
         for code, owner in parts:
             for block in all_blocks(code, into_functions=False):
                 self.block(code, block, owner)
+
+    def data(self, value: Any, place: Place) -> Any:
+        """A literal list with tuples for the rows."""
+        place = found(place)
+        items = list(value)
+        for index, item in enumerate(items):
+            if type(item) is List:
+                items[index] = self.data(item, part_of(place, index))
+        if place in self.rows:
+            return tuple(items)
+        is_same = all(before is after for before, after in zip(value, items, strict=True))
+        return value if is_same else List(items)
 
     def block(self, code: Block, block: Block, owner: Function | None) -> None:
         out: list[Let] = []

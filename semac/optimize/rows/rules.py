@@ -77,6 +77,7 @@ def make_vector(flows: Flows, op: anf.MakeVector, result: Place) -> None:
 
 
 def make_map(flows: Flows, op: anf.MakeMap, result: Place) -> None:
+    flows.makes_any = True
     flows.put(result, op.items)
     found(result).make(frozenset(key.value for key in op.items[0::2] if is_keyword(key)))  # type: ignore[union-attr]
 
@@ -197,6 +198,8 @@ def comprehension(flows: Flows, op: anf.Comprehension, result: Place) -> None:
     if op.kind == "list":
         found(result).hide_nothing()
         join(inside(result), value)
+    elif op.kind == "sort-by" and not op.stages:
+        found(value).is_key = True
     elif op.kind not in ("any", "every") or op.stages:
         found(value).is_deep = True
     if op.kind in SELECTING and op.stages:

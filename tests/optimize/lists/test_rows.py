@@ -29,6 +29,22 @@ BEST = (
     "(define (f n) (let ((b (best (rows n)))) (try (list (first b) (cadr b) (caddr b)) (catch e (:message e))))) "
 )
 TUPLES += [BEST + "(f 4)", BEST + "(f 0)"]
+TUPLES += [  # compared with each other, written out, sorted
+    "(define (walk n) (let loop ((i 0) (p (list 0 0)) (seen {})) (if (= i n) (list (count seen) (first p)) "
+    "(let ((q (list (mod (+ i (first p)) 3) (mod (* i (cadr p)) 2)))) "
+    "(if (= p q) (loop (+ i 1) p seen) (loop (+ i 1) q (assoc seen q i))))))) (walk 9)",
+    "(define steps '((1 0) (0 1) (-1 0))) (define (near p) (map (fn (d) (list (+ (first p) (first d)) "
+    "(+ (cadr p) (cadr d)))) steps)) (define (go p n) (if (= n 0) {p 1} (foldl (fn (m q) (assoc m q n)) "
+    "(go (first (near p)) (- n 1)) (near p)))) (count (go '(0 0) 3))",
+    "(define (f n) (sort (map (fn (i) (list (mod i 3) i)) (range n)) (fn (a b) (> (cadr a) (cadr b))))) "
+    "(map (fn ([a b]) (+ a b)) (f 5))",
+    "(define m (foldl (fn (m i) (map/update m (list (mod i 3) 1) (fn (n) (+ 1 (or n 0))))) {} (range 7))) "
+    "(map (fn ([[a _] n]) (+ a n)) (sort-by (fn ([p n]) [(- n) p]) (map/entries m)))",
+    "(define (f n) (apply append (map (fn (i) (list (list i 1) (list 2 i))) (range n)))) "
+    "(foldl (fn (s p) (+ s (first p) (cadr p))) 0 (f 4))",
+    "(define (f n) (let ((p (list n 1))) (list (= p '(1 1)) (first p)))) (list (f 1) (f 2))",
+    "(define (f n) (let ((p (list n 1.0)) (q (list 1 1))) (list (= p q) (equal? p p) (first p)))) (f 1)",
+]
 SEEN = [  # somebody would notice, or variables hold the parts
     "(define (split xs) (let loop ((xs xs) (a '()) (b '())) (if (null? xs) (list a b) "
     "(loop (cdr xs) (cons (car xs) b) a)))) (define (f xs) (let (([a b] (split xs))) (+ (length a) (length b)))) "
@@ -61,6 +77,15 @@ SEEN = [  # somebody would notice, or variables hold the parts
     "(define-record-type r (mk x) r? (x rx)) (define (f n) (rx (mk (list n 2)))) (f 1)",
     "(define (f n) (let ((c (channel/new 1))) (channel/send c (list n 2)) (channel/recv c))) (f 1)",
     "(define (f n) (append (list n 2) (list 3))) (f 1)",
+    "(define (f n) (= (list n 1) [1 1])) (f 1)",
+    "(define (f n) (let ((p (list n 1))) (list (first p) (= p [1 1]) (= p '(1 1)) (= p :a) (= p nil)))) (f 1)",
+    "(define (f x) (let ((p (list 1 2))) (list (first p) (= p x)))) (list (f '(1 2)) (f [1 2]) (f 3))",
+    "(define pairs '((1 2) (3 4))) (println pairs) (map first pairs)",
+    "(define (f x) (get {'(1 2) :there} x)) (list (f [1 2]) (f (list 1 2)))",
+    "(define (f n) (try (sort (list (list n 2) (list 0 5)) <) (catch e (:message e)))) (f 1)",
+    "(define (f n) (sort (list (list n 2) (list 0 5)) (fn (a b) (list? a)))) (f 1)",
+    "(define (f n) (try (apply append (list (list n 2) 3)) (catch e (:message e)))) (f 1)",
+    "(define (f n) (apply append (list (list n 2) (list 3 4)))) (f 1)",
     "(define (f n) (try (foldl (fn (m e) (+ m (cadr e))) 0 (map/entries (list n))) (catch e (:message e)))) (f 1)",
     "(define (f n) (try (map/entries (list n)) (catch e (:message e)))) (f 1)",
     "(define (f n) (try (for-each (fn (x y) x) (list n 2) 5) (catch e (:message e)))) (f 1)",

@@ -96,6 +96,48 @@ def sorted_as(
     return List(sorted(in_turn(items), key=partial(next, in_turn(keys)), reverse=is_down))
 
 
+def sorted_in_turn(
+    collection: Any,
+    comparator: Callable[[Any, Any], Any],
+    key: Callable[[Any], tuple[Any, ...]],
+    downs: tuple[bool, ...],
+    is_turned: bool,
+    differences: tuple[bool, ...],
+) -> List:
+    """As `sorted_as`, with several keys: each orders elements whose keys before it are equal. downs, differences: of
+    each key, as there."""
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "sort")
+    columns: list[Any] = []
+    try:
+        columns += zip(*map(key, items))  # noqa: B905  (equally long)
+    except Exception:  # the comparator fails in its own way
+        return sort(collection, comparator)
+    kinds = [set(map(type, column)) for column in columns]
+    for kind, column, is_difference in zip(kinds, columns, differences):  # noqa: B905  (no columns: no items)
+        if kind != {int} and (is_difference or not _are_ordered(kind, column)):
+            return sort(collection, comparator)
+    order = list(range(len(items)))
+    if is_turned:
+        order.reverse()
+    of_texts = {down for kind, down in zip(kinds, downs) if kind == {str}}  # noqa: B905
+    if len(of_texts) == 2:
+        return List(_by_columns(items, columns, downs, order))
+    is_down = True in of_texts
+    for index, down in enumerate(downs[: len(columns)]):
+        if down is not is_down and kinds[index] != {str}:  # numbers can be negative instead
+            columns[index] = [-number for number in columns[index]]
+    keys = list(zip(*columns))  # noqa: B905
+    order.sort(key=keys.__getitem__, reverse=is_down)
+    return List([items[index] for index in order])
+
+
+def _by_columns(items: Sequence[Any], columns: list[Any], downs: tuple[bool, ...], order: list[int]) -> list[Any]:
+    """The items sorted by each key, the last one first: each time, those whose keys are equal keep their order."""
+    for column, is_down in zip(reversed(columns), reversed(downs)):  # noqa: B905
+        order.sort(key=column.__getitem__, reverse=is_down)
+    return [items[index] for index in order]
+
+
 def _is_simple(values: Sequence[Any]) -> bool:
     """Whether Python orders the values as Sema does."""
     kinds = set(map(type, values))
