@@ -17,6 +17,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import Map
 from semac.analyze.context import Context
+from semac.analyze.folding import is_folded
 from semac.analyze.places import unplace
 from semac.analyze.python_calls import dotted, method_call, method_value, python_call
 from semac.analyze.scope import Scope
@@ -197,7 +198,7 @@ class Analyzer(Context):
         """A call whose head is a symbol: of a builtin where the name means one."""
         var = scope.find(name)
         direct = name in INDEX and name not in self.defined
-        if direct and (var is None or (var.inner_define and name in OPERATORS)):
+        if direct and (var is None or (var.inner_define and name in OPERATORS and is_folded(name, items[1:]))):
             if name not in self.reassigned or name in INTRINSICS or scope.function is self.unit.main:
                 self.resolved_builtins.add(name)
                 if name == "format" and len(items) > 1:

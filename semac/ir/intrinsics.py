@@ -33,7 +33,8 @@ UPDATED = "sema_runtime.lib.collections.map_entries:updated_map"
 LEVEL = "sema_runtime.lib.collections.map_entries:level_of"
 LOOK = "sema_runtime.lib.collections.map_entries:held_at"
 
-# As in the reference, calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`.
+# As in the reference, calls of OPERATORS with literals ignore inner definitions of the name (analyze/folding.py), those
+# of INTRINSICS ignore `set!`.
 OPERATORS = frozenset(["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "not"])
 INTRINSICS = OPERATORS | frozenset([
     "car", "cdr", "cons", "length", "null?", "nth", "get", "append", "mod", "first", "rest", "string-length", "pair?",
