@@ -255,6 +255,7 @@ def test_a_cancelled_task_ends_its_program() -> None:
                                  {:tools {:begin (fn () (channel/send began 1))} :limits {:wall-ms 60000}})))
     (channel/recv began)
     (async/cancel task)
+    (try (await task) (catch e nil))
     (async/cancelled? task)
     """
     assert run(program) is True
