@@ -227,6 +227,14 @@ PROGRAMS = {
         ' "channel/close expects 1 argument, got 0" "channel/recv expects 1 argument, got 2"'
         ' "channel/recv expects 1 argument, got 0" "channel/count expects 1 argument, got 0")',
     ),
+    "a loop whose body defines the counter anew": (
+        "(define (f) (let ((k 0)) (dotimes (c 4) (define c (+ c 1)) (set! k (+ k 1))) k))"
+        "(define (g) (let ((k 0)) (do ((c 0 (+ c 1))) ((>= c 6) (list c k)) (define c (+ c 1)) (set! k (+ k 1)))))"
+        "(define (h) (let ((i 0) (k 0))"
+        " (while (< i 6) (when (= k 1) (define i 5)) (set! k (+ k 1)) (set! i (+ i 1))) (list i k)))"
+        "(list (f) (g) (h))",
+        "(2 (6 3) (6 2))",
+    ),
     "a loop that counts a variable of a function around": (
         "(define (f) (let ((i 0)) ((fn (n) (while (< i 3) (set! i (+ i 1)))) nil) i))"
         "(define (g n) (let ((i 0)) (define (go) (while (< i n) (set! i (+ i 2)))) (go) (set! n (+ n 3)) (go)"

@@ -157,7 +157,7 @@ def test_of(op: While) -> tuple[Count, list[Let], Block | None, Let] | None:
         prefix.append(instr)
     for name, first, second in compared(test.op):
         counter = counters.get(first.var) if type(first) is Ref else None
-        if counter is None or not first.type.only(INT_TYPE.tags) or not is_countable(counter):
+        if counter is None or not first.type.only(INT_TYPE.tags) or not is_countable(counter, op.body):
             continue
         step = step_of(op.body, counter)
         is_bound = type(second) is Lit or (type(second) is Ref and second.var not in counters)
@@ -186,8 +186,11 @@ def is_settled_read(instr: Let, hoisted: set[Var]) -> bool:
     return False
 
 
-def is_countable(var: Var) -> bool:
-    return var.assigned == 1 and not var.is_global and not var.early and var.defined <= 1
+def is_countable(var: Var, body: Block) -> bool:
+    """Whether nothing but the step can change a variable in a loop."""
+    if var.assigned != 1 or var.is_global or var.early or var.defined > 1:
+        return False
+    return not any(type(op) is Assign and op.var is var and op.define for op in (i.op for i in instructions(body)))
 
 
 def negated(block: Block) -> Block:
