@@ -227,6 +227,13 @@ PROGRAMS = {
         ' "channel/close expects 1 argument, got 0" "channel/recv expects 1 argument, got 2"'
         ' "channel/recv expects 1 argument, got 0" "channel/count expects 1 argument, got 0")',
     ),
+    "a copy of a function in which types settle a match": (
+        "(define (f7 a6) (let ((n9 3)) (let l ((i8 0.0) (c (match (list (assoc {:n (list 2.5) :x a6} :id a6) a6)"
+        " ([x y] (match x (nil a6) (_ a6))))) (out (list/find (fn (x21) (= a6 1)) (list a6 a6)))) 1)))\n"
+        "(list (try (f7 (assoc {:n (list 2.5 3.0) :x nil} :id nil)) (catch e (:message e)))"
+        " (try (step :n #\\b) (catch e (:message e))))",
+        '(1 "expected map or hashmap, got char")',
+    ),
     "a loop whose body defines the counter anew": (
         "(define (f) (let ((k 0)) (dotimes (c 4) (define c (+ c 1)) (set! k (+ k 1))) k))"
         "(define (g) (let ((k 0)) (do ((c 0 (+ c 1))) ((>= c 6) (list c k)) (define c (+ c 1)) (set! k (+ k 1)))))"
