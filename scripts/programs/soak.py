@@ -53,9 +53,8 @@ class Drawing:
         (source,), (check,) = (chance.choices(names, weights) for names, weights in (self.sources, self.checks))
         if source == "divided" and check in ("oracle", "calls", "session"):  # they know programs of one file
             check = "module"
-        if (
-            source in ("assigned", "around") and check == "oracle"
-        ):  # the reference loses what closures set (NOTES-programs.md)
+        # The reference loses what closures set (NOTES-programs.md).
+        if source in ("assigned", "around") and check == "oracle":
             check = "program"
         return Plan(seed, source, check)
 

@@ -112,6 +112,11 @@ def value_blocks(op: Op) -> list[Block]:
     return [clause.body for clause in op.clauses] if type(op) is Match else blocks(op)
 
 
+def is_ref(value: object, var: object) -> bool:
+    """Whether an operand is that variable."""
+    return type(value) is Ref and value.var is var
+
+
 def bound(op: Op) -> list[Var]:
     """The variables that an operation binds besides its value: those of patterns, loops and handlers."""
     kind = type(op)

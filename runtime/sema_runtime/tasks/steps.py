@@ -139,13 +139,12 @@ def consume(function: Callable[..., Any], copy: Callable[..., Any], data: tuple[
 def await_(me: Stepper, value: Any) -> Steps:
     """`(await value)`."""
     if type(value) is AsyncPromise:
-        if value.open:
+        if value.open or value.error is not None:
             waiter = Waiter(me)
-            value.watchers.append(waiter.settle)
-            return (yield from wait(me, waiter))
-        if value.error is not None:
-            waiter = Waiter(me)
-            waiter.fail(value.error)
+            if value.open:
+                value.watchers.append(waiter.settle)
+            else:
+                waiter.settle(value)
             return (yield from wait(me, waiter))
         if me.queue:
             yield from turn(me, bool)

@@ -39,7 +39,7 @@ from semac.anf.nodes import (
     SetItem,
     VarPattern,
 )
-from semac.anf.walk import all_blocks, code_of, operands, refs
+from semac.anf.walk import all_blocks, code_of, is_ref, operands, refs
 from semac.fingerprint import is_traced
 from semac.ir.intrinsics import KEY_SETS, MAP_CLASSES
 from semac.ir.nodes import Function, Var
@@ -236,7 +236,7 @@ def addition(op: For) -> tuple[Expr, Ref | None, bool, Expr | None] | None:
         is_plain = is_ref(subject, param) and is_ref(key, item) and is_ref(exit_.args[0], last.var)
         return (value, None, True, owner) if is_plain and is_steady(value, op) and is_steady(owner, op) else None
     if type(adding) is If:
-        found = asked(tests, adding, item)
+        found = asked_map(tests, adding.test, item)
         if found is None or not is_ref(exit_.args[0], last.var):
             return None
         (other, is_in), (first, second) = found, (adding.then, adding.otherwise)
@@ -254,12 +254,8 @@ def addition(op: For) -> tuple[Expr, Ref | None, bool, Expr | None] | None:
     return adding.value, other, is_in, None
 
 
-def asked(tests: list[Let], choice: If, item: Var) -> tuple[Ref, bool] | None:
-    """(the map of which a choice asks for the item, whether it takes the first branch where it is there)."""
-    return asked_map(tests, choice.test, item)
-
-
 def asked_map(tests: list[Let], test: Expr, item: Var) -> tuple[Ref, bool] | None:
+    """(the map that is asked for the item, whether the answer is true where it is there)."""
     kinds = [each.op.kind if type(each.op) is Python else "" for each in tests]
     if kinds not in (["map_has"], ["map_has", "not"]) or not is_ref(test, tests[-1].var):
         return None
@@ -297,10 +293,6 @@ def kept_keys(op: Comprehension) -> tuple[Ref, bool] | None:
 
 def gives(block: Block, var: Var | None) -> bool:
     return type(block.exit) is Result and is_ref(block.exit.value, var)
-
-
-def is_ref(value: Any, var: Var | None) -> bool:
-    return type(value) is Ref and value.var is var
 
 
 # Answers without an order

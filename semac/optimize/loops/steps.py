@@ -190,7 +190,7 @@ def is_countable(var: Var, body: Block) -> bool:
     """Whether nothing but the step can change a variable in a loop."""
     if var.assigned != 1 or var.is_global or var.early or var.defined > 1:
         return False
-    return not any(type(op) is Assign and op.var is var and op.define for op in (i.op for i in instructions(body)))
+    return not any(type(each.op) is Assign and each.op.var is var and each.op.define for each in instructions(body))
 
 
 def negated(block: Block) -> Block:

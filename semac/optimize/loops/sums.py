@@ -25,7 +25,7 @@ from semac.anf.nodes import (
     Result,
     VarPattern,
 )
-from semac.anf.walk import all_blocks
+from semac.anf.walk import all_blocks, is_ref
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
@@ -167,10 +167,6 @@ def kept_item(op: For) -> str:
 
 
 ORDER = {"ge": "max", "gt": "max", "le": "min", "lt": "min"}
-
-
-def is_ref(value: object, var: object) -> bool:
-    return type(value) is Ref and value.var is var
 
 
 def same_vars(values: list[Expr], others: list[Expr]) -> bool:

@@ -17,7 +17,7 @@ from sema_runtime.catalogue_index import INDEX
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Let, Op, Ref
-from semac.anf.walk import all_blocks, blocks, bound, exit_operands, operands, refs
+from semac.anf.walk import all_blocks, blocks, bound, exit_operands, is_ref, operands, refs
 from semac.ir.intrinsics import FIELD, FIELD_LOOK, KEYWORD_GET
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -189,10 +189,6 @@ class Uses:
             return False
         self.aliases.append(var)
         return True
-
-
-def is_ref(value: Any, var: Var | None) -> bool:
-    return type(value) is Ref and value.var is var
 
 
 def uses_of(block: Block, var: Var | None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from semac.anf.nodes import CallBuiltin
@@ -27,27 +26,6 @@ KEPT_OF_FUNCTION = (
 
 
 SHARED: dict[type, bool] = {}  # whether values of a class are the same in all copies
-
-
-Fill = Callable[[Any, Any, Callable[[Any], Any]], None]  # (original, what gets its fields, what copies values)
-
-
-class Fillers(dict[type[Node], Fill]):
-    """What gives a node the fields of another one of its class, copied."""
-
-    def __missing__(self, kind: type[Node]) -> Fill:
-        lines = ["def fill(part, made, copy):", "    pass"]
-        for field in (*kind.fields, *kind.options):
-            value = "value" if field == "span" else "value if is_shared(type(value)) else copy(value)"
-            lines += (f"    value = part.{field}", f"    made.{field} = {value}")
-        scope: dict[str, Any] = {"is_shared": SHARED.get}
-        exec("\n".join(lines), scope)
-        fill: Fill = scope["fill"]
-        self[kind] = fill
-        return fill
-
-
-FILLERS = Fillers()
 
 
 class Copier:
@@ -94,7 +72,12 @@ class Copier:
             made.__init__(self.copy(part.var), self.copy(part.function), part.inits, part.is_loop, part.in_tail,
                           self.made.get(id(part.enclosing), part.enclosing), span=part.span)  # fmt: skip
         else:
-            FILLERS[type(part)](part, made, self.copy)
+            kind = type(part)
+            for field in (*kind.fields, *kind.options):
+                value = getattr(part, field)
+                if field != "span" and not SHARED.get(type(value)):
+                    value = self.copy(value)
+                setattr(made, field, value)
             if isinstance(part, CallBuiltin):
                 made.site = None
         return made
