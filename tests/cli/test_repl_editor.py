@@ -112,8 +112,9 @@ def test_whole_forms_are_edited_and_remembered(terminal: Terminal, tmp_path: Pat
     assert '  ...   "The area of a box." (* w h))' in shown
     terminal.press("(area 2 3)\r", "\n6\n")
     assert "sema> (define (area w h)\n  ..." in terminal.press(UP + UP, "(define (area w h)\n  ...", "The area of a")
-    terminal.press("\x03", "^C")
-    terminal.press("\x12area 2", "(area 2 3)")
+    terminal.type("\x03")
+    terminal.until_prompt()
+    terminal.press("\x12area 2", "(area 2 3)\n")
     terminal.type("\x03")
     terminal.until_prompt()
     terminal.press("\x04", "Goodbye!")
@@ -123,6 +124,18 @@ def test_whole_forms_are_edited_and_remembered(terminal: Terminal, tmp_path: Pat
         later.press(UP, "sema> (area 2 3)")
     finally:
         later.close()
+
+
+def test_no_interrupt_ends_it(terminal: Terminal) -> None:
+    terminal.press("(+ 1 1)\r", "\n2\n")
+    for _ in range(100):  # as a key in the editor, or as a signal between two prompts
+        terminal.screen.reset()
+        terminal.press("\x03\x03", "^C")
+    terminal.until_prompt()
+    terminal.press("(begin (println 'on) (let loop () (loop)))\r", "\non")
+    os.kill(terminal.process, signal.SIGINT)
+    terminal.until_prompt()
+    terminal.press("(+ 1 20)\r", "\n21\n")
 
 
 def test_what_cannot_be_read_stays_in_the_editor(terminal: Terminal) -> None:

@@ -1,7 +1,7 @@
 """What is shown before anything else is loaded: banner and prompt. Keys that are typed meanwhile wait in the terminal.
 
-The editor needs 0.15 s to load. Until then the terminal is in the mode that the editor uses, without echo, so that it
-finds all keys that came, and nothing that was typed is on the screen twice.
+The editor needs 0.15 s to load. Until then, and between two prompts, the terminal is in the mode that the editor uses,
+without echo and signals, so that it finds all keys that came, and nothing that was typed is on the screen twice.
 """
 
 from __future__ import annotations
@@ -41,20 +41,14 @@ def banner() -> str:
 
 
 class EarlyPrompt:
-    """A prompt that the editor draws again. mode: of the terminal before, None where it wasn't changed."""
+    """A prompt that the editor draws again. mode: the terminal's own, None while it is in force."""
 
     def __init__(self) -> None:
         self.mode: Any = None
 
     def show(self, text: str) -> None:
         """Writes a text, then the prompt."""
-        try:
-            import termios
-
-            self.mode = termios.tcgetattr(0)
-            termios.tcsetattr(0, termios.TCSANOW, editing(self.mode))
-        except (ImportError, OSError):  # not this kind of terminal
-            self.mode = None
+        self.hold()
         sys.stdout.write(text + (PROMPT if "NO_COLOR" in os.environ else COLOURED))
         sys.stdout.flush()
 
@@ -68,6 +62,16 @@ class EarlyPrompt:
         sys.stdout.write(ERASED)
         sys.stdout.flush()
         self.restore()
+
+    def hold(self) -> None:
+        """Puts the terminal into the mode of the editor, where it is a terminal of that kind."""
+        try:
+            import termios
+
+            self.mode = termios.tcgetattr(0)
+            termios.tcsetattr(0, termios.TCSANOW, editing(self.mode))
+        except (ImportError, OSError):
+            self.mode = None
 
     def restore(self) -> None:
         """Gives the terminal its mode back."""

@@ -137,33 +137,36 @@ class Repl:
 
             self.guarded(lambda: run_command(self, text[1:]))
         else:
-            self.guarded(lambda: self.show(self.evaluate(text), text))
+            self.guarded(lambda: self.answered(self.evaluate(text), text))
 
-    def guarded(self, action: Callable[[], None]) -> None:
-        """Runs an action and shows the error that it raises."""
+    def guarded(self, action: Callable[[], str | None]) -> None:
+        """Runs an action and shows the text that it returns, if any, or the error that it raises."""
         try:
-            action()
+            text = action() if self.prompt is None else self.prompt.outside(action)
         except KeyboardInterrupt:
             from semac.diagnostics.render import restore_terminal
 
             restore_terminal()
-            print(self.interrupted())
+            print("" if self.echoed_interrupt() else "^C")
         except (Leave, SystemExit, BrokenPipeError):
             raise
         except BaseException as error:
             self.show_failure(error)
+        else:
+            if text:
+                print(text)
         sys.stdout.flush()
 
-    def interrupted(self) -> str:
-        """What is shown for Ctrl-C: the terminal may have shown it already."""
+    def echoed_interrupt(self) -> bool:
+        """Whether the terminal has shown Ctrl-C already."""
         try:
             import termios
 
-            local = termios.tcgetattr(0)[3]
-            echoed = local & termios.ECHO and local & termios.ECHOCTL and local & termios.ICANON
+            held = None if self.prompt is None else self.prompt.early.mode
+            local = (held or termios.tcgetattr(0))[3]
         except (ImportError, OSError):
-            return "^C"
-        return "" if echoed else "^C"
+            return False
+        return bool(local & termios.ECHO and local & termios.ECHOCTL and local & termios.ICANON)
 
     def show_failure(self, error: BaseException) -> None:
         from sema_runtime.conditions.describe import describe
@@ -182,8 +185,8 @@ class Repl:
         self.sources[self.input_name()] = text
         return self.session.run(text, self.input_name())
 
-    def show(self, value: Any, text: str) -> None:
-        """Prints a value, or the name that was defined, and keeps it as `*1`."""
+    def answered(self, value: Any, text: str) -> str:
+        """What is printed for a value, or the name that was defined; the value is kept as `*1`."""
         from sema_runtime.catalogue_index import INDEX
         from sema_runtime.support.visible import at_terminal
 
@@ -191,11 +194,16 @@ class Repl:
             self.session.bind(older, self.session.globals.get(self.session.shared.global_name(newer)))
         self.session.bind("*1", value)
         if value is not None:
-            print(self.shown(value))
-        elif (name := defined_name(text)) is not None:
-            if name in INDEX:
-                print(f"  warning: redefining builtin '{name}'")
-            print(at_terminal(f"; defined {name}"))
+            return self.shown(value)
+        if (name := defined_name(text)) is None:
+            return ""
+        warning = f"  warning: redefining builtin '{name}'\n" if name in INDEX else ""
+        return warning + at_terminal(f"; defined {name}")
+
+    def show(self, value: Any, text: str) -> None:
+        """Prints what `answered` says."""
+        if answer := self.answered(value, text):
+            print(answer)
 
     def shown(self, value: Any) -> str:
         """The printed value; at a terminal a long one is cut."""

@@ -21,6 +21,7 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 from prompt_toolkit.validation import ValidationError, Validator
 
+from semac.cli.repl import interrupts
 from semac.cli.repl.colours import coloured_lines
 from semac.cli.repl.early import PROMPT, EarlyPrompt
 from semac.cli.repl.keys import key_bindings
@@ -70,8 +71,10 @@ class Prompt:
 
     def __init__(self, repl: Repl, early: EarlyPrompt) -> None:
         vi = os.environ.get("SEMA_REPL_KEYS", "emacs") == "vi"
+        interrupts.ignore()
         self.repl = repl
-        self.early: EarlyPrompt | None = early
+        self.early = early
+        self.is_first = True
         self.ready = False  # whether the compiler is loaded
         self.completes = os.environ.get("SEMA_REPL_COMPLETE", "on") != "off"  # while something is typed
         self.tips = Tips(self)
@@ -104,16 +107,24 @@ class Prompt:
     def read(self) -> str:
         """One input. Raises EOFError for Ctrl-D on an empty one and KeyboardInterrupt for Ctrl-C."""
         self.tips.page = None
-        early, self.early = self.early, None
-        if early is None:
-            return self.session.prompt()
-        early.hand_over()
-        drawn = self.session.app.after_render
-        drawn.add_handler(self.start_loading)
+        if self.is_first:
+            self.is_first = False
+            self.early.hand_over()
+            self.session.app.after_render.add_handler(self.start_loading)
+        return self.session.prompt()
+
+    def outside(self, action: Callable[[], str | None]) -> str | None:
+        """Runs an action in the terminal's own mode, where Ctrl-C ends it. Raises what it raises."""
+        self.early.restore()
         try:
-            return self.session.prompt()
+            return interrupts.heeded(action)
+        except BaseException:
+            from semac.diagnostics.render import restore_terminal
+
+            restore_terminal()  # before the mode is taken for the terminal's own
+            raise
         finally:
-            early.restore()
+            self.early.hold()
 
     def start_loading(self, _: object) -> None:
         """Loads the compiler once the editor stands on the screen: what is typed comes before it."""
