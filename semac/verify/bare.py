@@ -14,7 +14,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
 from semac.anf.step_nodes import Consume, Facts
 from semac.anf.walk import all_blocks, blocks, operands, params_of
-from semac.ir.intrinsics import FILLS
+from semac.ir.intrinsics import FILLS, PUSH_ALL
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.membership import HOLDS
@@ -72,7 +72,7 @@ class Stacks:
     tags = LIST
     bare, general = "a stack", "a list"
     reading = frozenset(("top", "last", "below_top", "below_two", "stack_list", "stack_reversed"))
-    changers = reading | {"append", "drop_top", "drop_last", "take_top", "take_last"}
+    changers = reading | {"append", "extend", "drop_top", "drop_last", "take_top", "take_last"}
     readers = changers | {"is_drained", "is_filled", "size", "is_none", "not", "join", "turned"}
 
     def is_made(self, op: Op) -> bool:
@@ -84,10 +84,16 @@ class Stacks:
         """The positions of the operands that may be bare, in operations that don't just hand them on."""
         if (type(op) is anf.Python and op.kind == "in") or (type(op) is anf.CallRuntime and op.path == HOLDS):
             return SECOND
+        if type(op) is anf.CallRuntime and op.path == PUSH_ALL:
+            return FIRST
+        if type(op) is anf.Python and op.kind == "extend":
+            return FIRST | SECOND
         return FIRST if type(op) is anf.Python and op.kind in self.readers else frozenset()
 
     def wants(self, op: Op) -> int | None:
         """The position of an operand that must be bare."""
+        if type(op) is anf.CallRuntime and op.path == PUSH_ALL:
+            return 0
         return 0 if type(op) is anf.Python and op.kind in self.changers else None
 
 
@@ -127,11 +133,11 @@ class Checker:
         self.forms: dict[Any, Forms] = {}  # of variables, and of functions: what they return
         self.parts: dict[Any, set[int]] = {}  # of vectors, and of functions that return them: the positions in `forms`
         self.has_changed = False
-        self.assigned: set[Var] = set()  # local variables whose values come from assignments alone
+        self.local: set[Any] = set()  # variables whose values come from instructions alone
 
     def run(self) -> None:
-        ops = [op for part in self.code for _, op in part.ops()]
-        self.assigned = {op.var for op in ops if type(op) is anf.Assign and not op.var.is_global and not op.var.name}
+        for var, op in (pair for part in self.code for pair in part.ops()):
+            self.local.add(op.var if type(op) is anf.Assign and not op.var.is_global else var)
         self.has_changed = True
         while self.has_changed:
             self.has_changed = False
@@ -222,7 +228,7 @@ class Checker:
             return frozenset((BARE,))
         if kind is anf.Move:
             return self.form(operands(op)[0])
-        if kind is anf.Read and (op.var in self.forms or op.var in self.assigned):  # type: ignore[attr-defined]
+        if kind is anf.Read and (op.var in self.forms or op.var in self.local):  # type: ignore[attr-defined]
             return self.forms.get(op.var, NOTHING)  # type: ignore[attr-defined]
         if isinstance(op, BRANCHES):
             forms = self.form(op.first) if type(op) is anf.Logic else NOTHING
