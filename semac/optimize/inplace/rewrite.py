@@ -30,6 +30,7 @@ from semac.optimize.inplace.roles import change_of, may_hold
 from semac.optimize.keys import is_stored_key
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
+from semac.optimize.own.carried import Carried, carried
 from semac.optimize.own.code import Code, all_code, called_elsewhere
 from semac.optimize.own.representation import known_callee
 from semac.optimize.own.rewrite import calls_any
@@ -44,18 +45,18 @@ def change_in_place(unit: Unit) -> None:
         return
     code = all_code(unit)
     shut = shut_functions(code)
-    code = concerned(code, shut)
-    if code and not stops(unit):
-        Placing(code, shut).run()
+    near = concerned(code, shut)
+    if near and not stops(unit):
+        Placing(near, shut, carried(code, DICT, shut) or Carried()).run()
 
 
 class Placing:
     """Finds and rewrites the changes of a unit."""
 
-    def __init__(self, code: list[Code], shut: set[Function]) -> None:
+    def __init__(self, code: list[Code], shut: set[Function], carried: Carried) -> None:
         self.code = code
         self.shut = shut
-        self.flows = Flows(code, shut)
+        self.flows = Flows(code, shut, carried)
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
         self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
 
