@@ -14,7 +14,19 @@ from programs.divided import divided
 from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
-from programs.written import arities, around, assigned, chains, holders, key_sets, shapes, sorts, statements
+from programs.written import (
+    arities,
+    around,
+    assigned,
+    chains,
+    defines,
+    holders,
+    key_sets,
+    shapes,
+    sorts,
+    statements,
+    threaded,
+)
 
 
 class Source(NamedTuple):
@@ -53,9 +65,11 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "shapes": (12, lambda seed, _: Source(shapes.Programs(seed).program())),
     "assigned": (12, lambda seed, _: Source(assigned.Programs(seed).program())),
     "around": (8, lambda seed, _: Source(around.Programs(seed).program())),
+    "threaded": (8, lambda seed, _: Source(threaded.Programs(seed).program())),
     "sorts": (4, lambda seed, _: Source(sorts.Programs(seed).program())),
     "arities": (4, lambda seed, _: Source(arities.Programs(seed).program())),
     "sets": (4, lambda seed, _: Source(key_sets.Programs(seed).program())),
+    "defines": (3, lambda seed, _: Source(defines.Programs(seed).program())),
     "statements": (12, lambda seed, _: Source(statements.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),

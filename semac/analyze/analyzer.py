@@ -23,7 +23,7 @@ from semac.analyze.python_calls import dotted, method_call, method_value, python
 from semac.analyze.scope import Scope
 from semac.analyze.task_calls import native_call, task_names
 from semac.ir.intrinsics import INTRINSICS, OPERATORS
-from semac.ir.nodes import Builtin, Call, CallBuiltin, Const, MapLit, NamedLet, Ref, Runtime, TopLevel, Vector
+from semac.ir.nodes import Builtin, Call, CallBuiltin, Const, Define, MapLit, NamedLet, Ref, Runtime, TopLevel, Vector
 from semac.ir.places import HIGHER_ORDER
 from semac.ir.unit import Unit
 from semac.syntax.definitions import defined_names, imported_names, is_top_level
@@ -69,7 +69,9 @@ class Analyzer(Context):
             self.span = spans[index] if index < len(spans) else None
             self.top_level = is_top_level(form)
             unplace(form, self.is_macro_name)
-            nodes.append(self.node(form, scope))
+            scope.inner_defines = []
+            node = self.node(form, scope)
+            nodes.append(Define(scope.inner_defines, node, span=self.span) if scope.inner_defines else node)
         if any(type(form) is Symbol for form in items[:-1]):
             from semac.analyze.suspects import unparenthesised
 
@@ -271,12 +273,31 @@ class Analyzer(Context):
         return name in MACRO_LIKE and (name in self.defined or scope.find(name) is not None)
 
     def expansion(self, macro: Macro, form: List, scope: Scope) -> Any:
+        _, expanded = self.ahead.pop(id(form), (form, None))
+        return self.node(self.expand(macro, form, scope) if expanded is None else expanded, scope)
+
+    def expand(self, macro: Macro, form: List, scope: Scope) -> Any:
         from semac.expand.expander import expand_all
 
         def find(name: str) -> Macro | None:
             return None if name in self.forms and not self.is_overridden(name, scope) else self.macro(name, scope)
 
-        return self.node(expand_all(form, macro, find, self.span), scope)
+        return expand_all(form, macro, find, self.span)
+
+    def expanded(self, form: Any, scope: Scope) -> Any:
+        name = head_name(form) if type(form) is List and self.macros else ""
+        if name not in self.macros or (macro := self.macro(name, scope)) is None:
+            return form
+        outer = self.span
+        self.span = form.span or outer
+        try:
+            expanded = self.expand(macro, form, scope)
+        except SemaError:  # it is raised when its turn comes
+            return form
+        finally:
+            self.span = outer
+        self.ahead[id(form)] = (form, expanded)
+        return expanded
 
 
 def head_name(form: List) -> str:

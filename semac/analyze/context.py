@@ -14,7 +14,7 @@ from semac.analyze.scope import Scope
 from semac.expand.environment import MacroEnvironment
 from semac.ir.nodes import Const, Define, Function, Lambda, Quote, Seq, Var
 from semac.ir.unit import Unit
-from semac.syntax.definitions import inner_names
+from semac.syntax.definitions import sequence_name
 
 
 class Context(ABC):
@@ -47,6 +47,7 @@ class Context(ABC):
         self.doubts: list[Any] = []  # warnings that hold unless the rest of the program defines their name
         self.task_names: frozenset[str] = frozenset()  # calls of these may let other tasks run; see task_calls.py
         self.native_names: frozenset[str] = frozenset()  # calls of these may call back, in a program with tasks
+        self.ahead: dict[int, tuple[Any, Any]] = {}  # calls of macros by id, and what they were expanded to
         self.before: list[Any] = []  # nodes that run before the first form
 
     @abstractmethod
@@ -85,14 +86,21 @@ class Context(ABC):
         function.body = self.body(list(forms), inner)
         return Lambda(function, span=self.span)
 
-    def declare_inner(self, forms: Any, scope: Scope) -> list[Var]:
-        """Declares what the forms of a body define in its scope; those variables that are new."""
-        fresh = []
-        for name in dict.fromkeys(name for form in forms for name in inner_names(form)):
-            if scope.find_in_function(name) is None:
-                fresh.append(scope.declare(name))
-                fresh[-1].inner_define = True
-        return fresh
+    def announce(self, forms: Any, scope: Scope) -> None:
+        """Declares what the forms of a sequence define themselves: it has these names from its start on.
+
+        Defines that stand elsewhere, such as in operands, declare their variables when they are met.
+        """
+        if scope.parent is None and scope.function is self.unit.main:
+            return  # they are globals
+        for form in forms:
+            name = sequence_name(self.expanded(form, scope))
+            if name is not None and scope.find_in_function(name) is None:
+                scope.define(name)
+
+    def expanded(self, form: Any, scope: Scope) -> Any:
+        """A form, or what a macro of the program makes of it."""
+        return form
 
     # Nodes of parts
 
@@ -129,13 +137,16 @@ class Context(ABC):
 
         whole: the list whose last elements the forms are; without it, the form being analyzed.
         """
-        fresh = self.declare_inner(forms, scope)
+        fresh: list[Var] = []
+        scope.inner_defines = fresh
+        self.announce(forms, scope)
         nodes = self.located(forms, scope, whole or self.form)
         inner = nodes[0] if len(nodes) == 1 else Seq(nodes, span=self.span)
         return Define(fresh, inner, span=self.span) if fresh else inner
 
     def sequence(self, forms: Any, scope: Scope, whole: Any = None) -> Any:
         """A sequence of forms that opens no scope. whole: as for `body`."""
+        self.announce(forms, scope)
         nodes = self.located(forms, scope, whole or self.form)
         if len(nodes) == 1:
             return nodes[0]

@@ -113,6 +113,7 @@ class Builder:
         self.function = function
         self.defined = defined
         self.instrs: list[Let] = []
+        self.before_loop: list[Let] | None = None  # what runs before the outermost `while` that is being built
         self.ends = True  # whether a tail call is the end of the function: not in a loop whose value is used
 
     # Blocks
@@ -226,12 +227,19 @@ class Builder:
             var.op = op
 
     def define_vars(self, node: Any) -> None:
+        """Declares variables. All rounds of a `while` share them: what is read early there is nil before the first."""
         early = read_early(node.vars, node.body)
-        self.do(anf.Declare(node.vars, span=node.span))
+        self.declare([var for var in node.vars if var not in early], self.instrs)
+        start = self.instrs if self.before_loop is None else self.before_loop
+        self.declare([var for var in node.vars if var in early], start)
         for var in node.vars:
             if var in early:
                 var.early = True
-                self.instrs.append(Let(var, anf.Move(Lit(None), span=node.span)))
+                start.append(Let(var, anf.Move(Lit(None), span=node.span)))
+
+    def declare(self, variables: list[ir.Var], instrs: list[Let]) -> None:
+        if variables:
+            instrs.append(Let(None, anf.Declare(variables)))
 
     def destructure(self, node: Any) -> None:
         pattern = pattern_node(node.pattern)
@@ -294,17 +302,21 @@ class Builder:
         if node.is_loop and (returns(node) or not jumps_out(node)):
             inits = self.atoms(node.inits)
             mark_bound(node.function.params)
-            outer, self.ends = self.ends, self.ends and returns(node)
+            outer, self.ends = (self.ends, self.before_loop), self.ends and returns(node)
+            self.before_loop = None  # each round has variables of its own
             body = self.block(node.function.body)
-            self.ends = outer
+            self.ends, self.before_loop = outer
             return self.bind(anf.Loop(node, inits, body, span=node.span), "result")
         node.function.self_tail = node.function.self_tail or node.is_loop
         self.instrs.append(Let(node.var, self.closure(node.function, node.span)))
         return self.bind(anf.Call(Ref(node.var), self.atoms(node.inits), span=node.span))
 
     def while_(self, node: Any) -> Atom:
+        outer = self.before_loop
+        self.before_loop = self.instrs if outer is None else outer
         body = self.block(ir.Seq([node.body, ir.Const(None)]))
         self.do(anf.While(self.block(node.test), body, span=node.span))
+        self.before_loop = outer
         return Lit(None)
 
     def try_(self, node: Any) -> Atom:

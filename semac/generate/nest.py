@@ -140,6 +140,7 @@ def has_trampoline(expr: Expr) -> bool:
 
 ARITHMETIC = frozenset(("add", "sub", "mul", "concat", "div", "floordiv", "mod"))
 CHAINED = frozenset(("lt", "gt", "le", "ge"))  # `a < b < c`
+TURNED = frozenset(("map_has", "join"))  # Python computes their second operand first
 
 
 class Nest:
@@ -166,7 +167,11 @@ class Nest:
             op.value = self.out.pop().op  # it may be a statement: its value goes to the variable
         values = operands(op)
         if self.pending and any(type(value) is Ref and value.var.uses == 1 for value in values):
-            self.take(values, foldable(op))
+            may_fold = foldable(op)
+            if type(op) is Python and op.kind in TURNED:
+                self.take(values[1::-1], may_fold[1::-1])
+            else:
+                self.take(values, may_fold)
             map_operands(op, self.folded)
             values = operands(op)
         if isinstance(op, Iteration):

@@ -414,6 +414,7 @@ def _taken(args: list[ast.expr], loc: Loc) -> ast.expr:
 
 _op("new_stack", lambda args, loc: ast.List(args, ast.Load(), **loc), READ)
 _op("append", _method("append"), EFFECT)
+_op("extend", _method("extend"), EFFECT)
 _op("drop_top", _without_last, EFFECT, is_named=True)
 _op("drop_last", _popped, EFFECT)
 _op("take_last", _popped, EFFECT)

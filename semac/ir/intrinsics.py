@@ -20,6 +20,7 @@ FIELD_LEVEL = "sema_runtime.values.lookup:field_level"  # a level of the path of
 KEY_SETS = "sema_runtime.lib.collections.key_sets:"
 FILLS = frozenset(KEY_SETS + name for name in ("fill", "fill_all", "fill_common", "fill_others"))  # of a bare dict
 
+PUSH_ALL = "sema_runtime.lib.collections.lists:push_all"  # of a stack
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
 
 # Kinds of operations of Python that make a list of the language → those that make its items alone

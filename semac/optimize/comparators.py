@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, CallBuiltin, Closure, Expr, Let, Lit, Op, Ref, Result
-from semac.anf.walk import all_blocks, blocks, code_of, operands
+from semac.anf.nodes import Block, CallBuiltin, Closure, Expr, Jump, Let, Lit, Op, Ref, Result, VarPattern
+from semac.anf.walk import all_blocks, blocks, code_of, is_ref, operands
 from semac.ir.intrinsics import LOOK
 from semac.ir.nodes import Function, Var
 from semac.optimize.steps.silent import calls_back, changed, silent_calls
 from semac.optimize.steps.waits import functions_of
 
+NEXT = "next"  # what a comparator answers in a round of a loop that goes on
 BEFORE, SAME, AFTER = range(3)  # where the key of the first element is
 TRUE_FOR = {"<": (BEFORE,), "<=": (BEFORE, SAME), ">": (AFTER,), ">=": (SAME, AFTER), "=": (SAME,)}
 MOST_KEYS = 6
@@ -48,11 +49,49 @@ class Order(NamedTuple):
     is_turned: bool
 
 
+class Each(NamedTuple):
+    """A comparator that calls one key after the other, until two differ. keys: the variable of their list."""
+
+    keys: Ref
+    is_down: bool
+    is_turned: bool
+
+
+def each_of(function: Function) -> Each | None:
+    """The keys that a function of two elements goes through; None where it does something else. The runtime sees
+    whether they have effects: keywords have none."""
+    if not is_comparator(function):
+        return None
+    instrs = code_of(function).instrs
+    loop: Any = instrs[0].op if len(instrs) == 1 else None
+    exit_: Any = code_of(function).exit
+    if type(loop) is not anf.For or loop.inits or len(loop.sources) != 1 or not is_ref(exit_.value, instrs[0].var):
+        return None
+    keys, target, last = loop.sources[0], loop.target, loop.after
+    if type(keys) is not Ref or not is_fixed(keys.var) or keys.var in function.params or type(target) is not VarPattern:
+        return None
+    if last is None or last.instrs or type(last.exit) is not Result:
+        return None
+    try:
+        return Comparison(function, loop).each(keys, last.exit.value)
+    except UnknownError:
+        return None
+
+
+def is_comparator(function: Function) -> bool:
+    if len(function.params) != 2 or function.rest is not None or function.is_generator:
+        return False
+    if not all(map(is_fixed, function.params)):
+        return False
+    if not any(param.captured for param in function.params):
+        return True
+    inside = all_blocks(code_of(function), into_functions=False)  # what was a function there may be a loop by now
+    return not any(type(instr.op) is Closure for block in inside for instr in block.instrs)
+
+
 def order_of(function: Function) -> Order | None:
     """What a function of two elements compares; None where that isn't known."""
-    if len(function.params) != 2 or function.rest is not None or function.is_generator:
-        return None
-    if any(param.captured or not is_fixed(param) for param in function.params):
+    if not is_comparator(function):
         return None
     comparison = Comparison(function)
     try:
@@ -72,12 +111,13 @@ class Undecided(NamedTuple):
 
 
 class Comparison:
-    """A comparator. facts: how keys compare, as is assumed. met: what has a part in its answer. subtracted: keys of
-    which it gives the difference."""
+    """A comparator, or what it does in each round of a loop over keys. facts: how keys compare, as is assumed. met:
+    what has a part in its answer. subtracted: keys of which it gives the difference."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, loop: anf.For | None = None) -> None:
         self.first, self.second = function.params
-        self.code = code_of(function)
+        self.loop = loop
+        self.code = loop.body if loop is not None else code_of(function)
         self.instrs = [instr for block in all_blocks(self.code, into_functions=False) for instr in block.instrs]
         self.made = {instr.var: instr for instr in self.instrs if instr.var is not None}
         self.facts: list[tuple[Expr, int]] = []
@@ -107,7 +147,26 @@ class Comparison:
         ]
         return Order(found, [instr for instr in self.instrs if instr in computed], not answer)
 
-    def assuming(self, key: Expr, place: int) -> bool | Undecided:
+    def each(self, keys: Ref, last: Expr) -> Each | None:
+        """The order by each key of a list. last: what is answered where all are equal."""
+        answer = self.in_order(self.code)
+        if not isinstance(answer, Undecided) or not self.is_call(answer.value, self.first):
+            return None
+        before, same, after = (self.assuming(answer.value, place) for place in (BEFORE, SAME, AFTER))
+        if type(before) is not bool or type(after) is not bool or before is after or same is not NEXT:
+            return None
+        if len(self.met) != len(self.instrs) or self.subtracted:
+            return None
+        return Each(keys, after, not self.in_order(last))
+
+    def is_call(self, value: Expr, element: Var) -> bool:
+        """Whether a value is what the key of this round has of an element."""
+        op = self.made[value.var].op if type(value) is Ref and value.var in self.made else None
+        if type(op) is not anf.Call or self.loop is None or len(op.args) != 1:
+            return False
+        return is_ref(op.head, self.loop.target.var) and is_ref(op.args[0], element)  # type: ignore[attr-defined]
+
+    def assuming(self, key: Expr, place: int) -> Any:
         self.facts.append((key, place))
         answer = self.in_order(self.code)
         self.facts.pop()
@@ -115,8 +174,10 @@ class Comparison:
 
     # What is answered
 
-    def in_order(self, part: Block | Expr) -> bool | Undecided:
-        """Whether the value of a block or an operand says that the elements are in order."""
+    def in_order(self, part: Block | Expr) -> Any:
+        """Whether the value of a block or an operand says that the elements are in order. NEXT: the next key does."""
+        if type(part) is Block and type(part.exit) is Jump and part.exit.target is self.loop and not part.exit.args:
+            return NEXT
         value = result_of(part) if type(part) is Block else part
         if type(value) is Lit:
             return value.value is True or (
@@ -205,7 +266,9 @@ class Comparison:
             own = (self.first, self.second)
             return x.var is y.var and is_fixed(x.var) and x.var not in own and x.var not in made
         one, other = made[x.var].op, made[y.var].op
-        if one is other or type(one) is not type(other) or not is_pure(one, set()) or not does_the_same(one, other):
+        if one is other or type(one) is not type(other) or not does_the_same(one, other):
+            return False
+        if not is_pure(one, set()) and not (self.is_call(x, self.first) or self.is_call(x, self.second)):
             return False
         values, others = parts(one), parts(other)
         if len(values) != len(others) or not all(

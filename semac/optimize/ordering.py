@@ -1,7 +1,8 @@
 """Comparators that compare keys of both elements sort by these keys.
 
 `(sort xs (fn (a b) (- (:cost a) (:cost b))))` computes the cost of each element once, and Python sorts by it. So it is
-with `<` and its kin, and with comparators of several keys (`comparators.py`).
+with `<` and its kin, and with comparators of several keys (`comparators.py`). A function that goes through a list
+of keys, `(compare-by :last :first)`, says at run time which these are; `sort` uses them where all are keywords.
 
 Sound because the comparator has no effects and does the same with both elements, so what it says of two depends on
 their keys alone; where all keys are ints, texts, or floats but NaN, each way to sort that keeps or turns the order of
@@ -19,14 +20,15 @@ from semac.anf.walk import all_blocks, code_of, operands, refs
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.comparators import Order, order_of
+from semac.optimize.comparators import Order, each_of, order_of
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.own.code import Code, all_code
 from semac.optimize.own.rewrite import calls_any
 from semac.optimize.versions.copies import Copier
-from semac.types.lattice import VECTOR, atom
+from semac.types.lattice import NIL, VECTOR, atom
 
+ORDERED_BY_EACH = "sema_runtime.lib.collections.sorting:ordered_by_each"
 SORTED_AS = "sema_runtime.lib.collections.sorting:sorted_as"
 SORTED_IN_TURN = "sema_runtime.lib.collections.sorting:sorted_in_turn"
 
@@ -40,8 +42,20 @@ def sort_by_keys(unit: Unit) -> None:
         for block in part.blocks:
             for instr in list(block.instrs):
                 op: Any = instr.op
+                if type(op) is Closure and instr.var is not None:
+                    note_keys(block, instr, op.function)
                 if type(op) is CallBuiltin and op.name == "sort" and len(op.args) == 2:
                     rewrite(part, block, instr, comparator(op.args[1], made))
+
+
+def note_keys(block: Block, instr: Let, function: Function) -> None:
+    """Says of a function that compares one key of a list after the other which these are: `sort` may use them."""
+    each = each_of(function)
+    if each is not None:
+        var: Any = instr.var
+        args: list[Expr] = [Ref(var, var.type), each.keys, Lit(each.is_down), Lit(each.is_turned)]
+        noted = CallRuntime(ORDERED_BY_EACH, args, span=instr.op.span, type=atom(NIL))
+        block.instrs.insert(block.instrs.index(instr) + 1, Let(None, noted))
 
 
 def comparator(value: Expr, made: dict[Var | None, Any]) -> Function | None:

@@ -9,7 +9,6 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
 DEFINERS = frozenset(("define", "def", "defn", "defun"))
-TRANSPARENT = frozenset(("begin", "progn", "if", "when", "unless", "cond", "try"))
 
 
 def defined_names(form: Any) -> list[str]:
@@ -68,29 +67,18 @@ def is_top_level(form: Any) -> bool:
     return False
 
 
-def inner_names(form: Any) -> list[str]:
-    """Names that a body form defines in its scope: defines in it, or in parts of it that open no scope."""
-    if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
-        return []
-    head, items = form.items[0].name, form.items
-    if head in DEFINERS or head in ("define-values", "define-record-type", "defmulti", "deftool", "defagent"):
-        return defined_names(form)
-    if head not in TRANSPARENT:
-        return []
-    if head in ("if", "when", "unless") and len(items) > 1 and (items[1] is None or type(items[1]) is bool):
-        true = items[1] is True
-        if head == "if":
-            live = items[2:3] if true else items[3:4]
-        else:
-            live = items[2:] if true == (head == "when") else []
-        return [name for part in live for name in inner_names(part)]
-    if head == "cond":
-        names = []
-        for clause in items[1:]:
-            if type(clause) is List and clause.items and clause.items[0] is not False and clause.items[0] is not None:
-                names += [name for part in clause.items for name in inner_names(part)]
-        return names
-    return [name for part in items[1:] for name in inner_names(part)]
+def sequence_name(form: Any) -> str | None:
+    """The name that a sequence has from its start on because it holds this form.
+
+    Names that patterns bind, or that parts of its forms define, are there only behind the definition.
+    """
+    if type(form) is not List or len(form.items) < 2 or type(form.items[0]) is not Symbol:
+        return None
+    head, target = form.items[0].name, form.items[1]
+    if head in ("define", "def") and type(target) is List and target.items:
+        target = target.items[0]
+    is_name = type(target) is Symbol and (head in DEFINERS or head == "defmulti")
+    return target.name if is_name else None
 
 
 def bound_module(parts: Any) -> str | None:

@@ -14,7 +14,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
 from semac.anf.step_nodes import Consume, Facts
 from semac.anf.walk import all_blocks, blocks, operands, params_of
-from semac.ir.intrinsics import FILLS
+from semac.ir.intrinsics import FILLS, PUSH_ALL
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.membership import HOLDS
@@ -72,7 +72,7 @@ class Stacks:
     tags = LIST
     bare, general = "a stack", "a list"
     reading = frozenset(("top", "last", "below_top", "below_two", "stack_list", "stack_reversed"))
-    changers = reading | {"append", "drop_top", "drop_last", "take_top", "take_last"}
+    changers = reading | {"append", "extend", "drop_top", "drop_last", "take_top", "take_last"}
     readers = changers | {"is_drained", "is_filled", "size", "is_none", "not", "join", "turned"}
 
     def is_made(self, op: Op) -> bool:
@@ -84,10 +84,16 @@ class Stacks:
         """The positions of the operands that may be bare, in operations that don't just hand them on."""
         if (type(op) is anf.Python and op.kind == "in") or (type(op) is anf.CallRuntime and op.path == HOLDS):
             return SECOND
+        if type(op) is anf.CallRuntime and op.path == PUSH_ALL:
+            return FIRST
+        if type(op) is anf.Python and op.kind == "extend":
+            return FIRST | SECOND
         return FIRST if type(op) is anf.Python and op.kind in self.readers else frozenset()
 
     def wants(self, op: Op) -> int | None:
         """The position of an operand that must be bare."""
+        if type(op) is anf.CallRuntime and op.path == PUSH_ALL:
+            return 0
         return 0 if type(op) is anf.Python and op.kind in self.changers else None
 
 
@@ -125,9 +131,13 @@ class Checker:
         self.kind = kind
         self.place = place
         self.forms: dict[Any, Forms] = {}  # of variables, and of functions: what they return
+        self.parts: dict[Any, set[int]] = {}  # of vectors, and of functions that return them: the positions in `forms`
         self.has_changed = False
+        self.local: set[Any] = set()  # variables whose values come from instructions alone
 
     def run(self) -> None:
+        for var, op in (pair for part in self.code for pair in part.ops()):
+            self.local.add(op.var if type(op) is anf.Assign and not op.var.is_global else var)
         self.has_changed = True
         while self.has_changed:
             self.has_changed = False
@@ -135,7 +145,8 @@ class Checker:
                 self.flow(part)
         for holder, forms in self.forms.items():
             if len(forms) > 1:
-                named = holder.name or "a value"
+                named = holder[0].name if type(holder) is tuple else holder.name
+                named = named or "a value"
                 raise self.place.fault("V10", f"{named} is both {self.kind.bare} and {self.kind.general}")
         for part in self.code:
             self.place.function = part.function
@@ -154,12 +165,49 @@ class Checker:
                 self.add(op.var, self.form(op.value))
             if var is not None:
                 self.add(var, self.made(op))
+                self.parts_of(var, op)
+            if type(op) is anf.Destructure and type(op.value) is Ref:
+                for index, target in pattern_parts(op.pattern):
+                    self.add(target, self.forms.get((op.value.var, index), NOTHING))
         for block in part.inner:
             if type(block.exit) is Jump:
                 for param, arg in zip(params_of(block.exit.target), block.exit.args, strict=False):
                     self.add(param, self.form(arg))
         if part.function is not None:
             self.add(part.function, self.result(part.block))
+            self.parts_from(part.function, part.block.exit)
+
+    def parts_of(self, var: Var, op: Op) -> None:
+        """What is at the positions of a vector that an operation gives."""
+        if type(op) is anf.MakeVector:
+            for index, value in enumerate(op.items):
+                self.add_part(var, index, self.form(value))
+        elif type(op) is anf.Move:
+            self.same_parts(var, op.value)
+        elif isinstance(op, BRANCHES):
+            for inner in blocks(op):
+                self.parts_from(var, inner.exit)
+        for callee in known_callees(op) or ():
+            self.same_parts(var, callee)
+
+    def parts_from(self, holder: Any, exit_: Any) -> None:
+        if type(exit_) is Result:
+            self.same_parts(holder, exit_.value)
+
+    def same_parts(self, holder: Any, source: Any) -> None:
+        source = source.var if type(source) is Ref else source
+        for index in tuple(self.parts.get(source, ())):
+            self.add_part(holder, index, self.forms[source, index])
+
+    def add_part(self, holder: Any, index: int, forms: Forms) -> None:
+        if forms:
+            self.parts.setdefault(holder, set()).add(index)
+            self.add((holder, index), forms)
+
+    def has_bare(self, value: Expr) -> bool:
+        """Whether an operand is a vector with a bare value in it."""
+        holder = value.var if type(value) is Ref else None
+        return any(BARE in self.forms[holder, index] for index in self.parts.get(holder, ()))
 
     def add(self, holder: Any, forms: Forms) -> None:
         old = self.forms.get(holder, NOTHING)
@@ -180,8 +228,8 @@ class Checker:
             return frozenset((BARE,))
         if kind is anf.Move:
             return self.form(operands(op)[0])
-        if kind is anf.Read and self.forms.get(op.var):  # type: ignore[attr-defined]
-            return self.forms[op.var]  # type: ignore[attr-defined]
+        if kind is anf.Read and (op.var in self.forms or op.var in self.local):  # type: ignore[attr-defined]
+            return self.forms.get(op.var, NOTHING)  # type: ignore[attr-defined]
         if isinstance(op, BRANCHES):
             forms = self.form(op.first) if type(op) is anf.Logic else NOTHING
             return forms.union(*(self.result(inner) for inner in blocks(op)))
@@ -203,6 +251,8 @@ class Checker:
             takes = hands_on(op) | self.kind.takes(op)
             wants = self.kind.wants(op)
             for index, value in enumerate(operands(op)):
+                if index not in takes and type(op) is not anf.Destructure and self.has_bare(value):
+                    raise self.place.fault("V10", f"{self.kind.bare} is in operand {index + 1}, a vector")
                 forms = self.form(value)
                 if BARE in forms and index not in takes and value.type.tags:  # else the code is never reached
                     raise self.place.fault("V10", f"operand {index + 1} is {self.kind.bare}")
@@ -212,13 +262,16 @@ class Checker:
             return
         holders: list[Any] = [part.function, *part.function.params]
         for holder in holders:
-            if BARE in self.forms.get(holder, NOTHING) and part.function.is_open:
+            is_bare = BARE in self.forms.get(holder, NOTHING) or self.has_bare(Ref(holder))
+            if is_bare and part.function.is_open:
                 raise self.place.fault("V10", f"{holder.name} is {self.kind.bare}, and anybody calls the function")
 
 
 def hands_on(op: Op) -> frozenset[int]:
     """The positions of the operands whose values an operation only tests or hands on."""
     kind = type(op)
+    if kind is anf.MakeVector:
+        return frozenset(range(len(op.items)))  # type: ignore[attr-defined]
     if kind is anf.Loop or kind is anf.For:
         return frozenset(range(len(op.inits)))  # type: ignore[attr-defined]
     if kind in (anf.If, anf.Logic, anf.Move, anf.Assign):
@@ -229,6 +282,12 @@ def hands_on(op: Op) -> frozenset[int]:
         first = 3 if kind is Consume else 1
         return frozenset(range(first, first + len(op.args)))  # type: ignore[attr-defined]
     return frozenset()
+
+
+def pattern_parts(pattern: Any) -> list[tuple[int, Var]]:
+    """The variables that a pattern binds to parts of a vector, with their positions."""
+    parts = pattern.parts if type(pattern) is anf.SequencePattern else []
+    return [(index, part.var) for index, part in enumerate(parts) if type(part) is anf.VarPattern]
 
 
 def handed(op: Op) -> list[tuple[Any, Expr]]:

@@ -290,6 +290,53 @@ CASES |= {
     ),
 }
 
+CASES |= {
+    "the entry that changes is read later": (
+        "(define (f n) (foldl (fn (s i) (let ((t (assoc-in s [:a :n] i))) (assoc t :b (get-in s [:a :n]))))"
+        " {:a {:n 9} :b 0} (range n))) (list (f 1) (f 4))"
+    ),
+    "an entry under a computed keyword is read later": (
+        "(define (f n) (foldl (fn (s i) (let ((t (assoc s :a i))) (assoc t :b (get s (if (even? i) :a :c)))))"
+        " {:a 9 :b 0 :c 8} (range n))) (list (f 1) (f 2) (f 5))"
+    ),
+    "a map that is counted later": (
+        "(define (f n) (foldl (fn (s i) (let ((t (assoc s i i))) (assoc t :size (count s) :first (:first s))))"
+        " {:first 1} (range n))) (list (f 1) (f 4))"
+    ),
+    "a part under two keys, one of which is read": (
+        "(define (f n) (foldl (fn (s i) (let* ((a (get s :a)) (t (assoc s :b a)) (u (assoc-in t [:b :n] i)))"
+        " (assoc u :seen (get-in s [:a :n])))) {:a {:n 7} :b {:n 8}} (range n))) (list (f 1) (f 3))"
+    ),
+    "an inner loop whose map is read in it": (
+        "(define (f n) (foldl (fn (s i) (assoc s :in (foldl (fn (c k) (assoc-in c [k :x] (+ i (count"
+        " (get (:in s) k {}))))) (:in s) (range 3)))) {:in {} :n 0} (range n))) (list (f 1) (f 4))"
+    ),
+    "an inner loop whose keys are of other rounds": (
+        "(define (f n) (foldl (fn (s i) (let* ((t (foldl (fn (c k) (assoc c (mod k 2) (assoc (get c (mod (+ k 1) 2) {})"
+        " :x k))) (:in s) (range 3)))) (assoc s :in t :old (get-in s [:in 1])))) {:in {0 {} 1 {}}} (range n)))"
+        " (list (f 1) (f 4))"
+    ),
+    "a state that leaves an inner loop in a vector": (
+        "(define (step s i) (assoc-in s [:in (mod i 3)] i)) (define (run n) (let loop ((i 0) (s {:in {}}) (old '()))"
+        " (if (= i n) [s old] (let ((v (let inner ((j 0) (t s)) (if (= j 2) [t j] (inner (+ j 1) (step t (+ i j)))))))"
+        " (loop (+ i 1) (step (nth v 0) 7) (cons v old)))))) (define r (run 3)) (list r (run 1))"
+    ),
+    "a vector that is made before the last change": (
+        "(define (step s i) (assoc-in s [:in (mod i 3)] i)) (define (run n) (let loop ((i 0) (s {:in {}})) (if (= i n)"
+        " (let ((v [s i])) (list v (step s 1) s)) (loop (+ i 1) (step s i))))) (define r (run 5)) (list r (run 2))"
+    ),
+    "one map in two places of a result": (
+        "(define (two s k) (let ((t (assoc-in s [k :n] k))) [t (get t k)])) (define (f n) (foldl (fn (s i)"
+        " (let (([t part] (two s (mod i 3)))) (assoc (assoc-in t [(mod i 2) :n] 8) :part part))) {} (range n)))"
+        " (list (f 1) (f 4))"
+    ),
+    "a result whose part is that of another function": (
+        "(define (one s k) [k (assoc-in s [k :n] k)]) (define (two s k) (if (even? k) (one s k) [0 s]))"
+        " (define (f n) (foldl (fn (s i) (let (([k t] (two s i))) (assoc-in (assoc t :old (get s k)) [k :m] i)))"
+        " {0 {:n 0}} (range n))) (list (f 1) (f 4))"
+    ),
+}
+
 OWNED = {  # programs that change maps in place, with how often they say so
     "a map in a map": "(define (f n) (foldl (fn (s i) (assoc-in s [(mod i 3) :n] i)) {} (range n))) (f 4)",
     "a tree": CASES["tree"],
@@ -298,6 +345,22 @@ OWNED = {  # programs that change maps in place, with how often they say so
         "(define (f n) (foldl (fn (s i) (post (post s :a i) :b 1)) {:a {:n 0} :b {:n 0}} (range n))) (f 4)"
     ),
     "a part that a function finds": CASES["a part that a function finds"],
+    "an entry that stays is read later": (
+        "(define (f n) (foldl (fn (s i) (let ((t (assoc-in s [:a :n] i))) (assoc t :steps (+ 1 (:steps s)))))"
+        " {:a {} :steps 0} (range n))) (f 4)"
+    ),
+    "an inner loop over a part": (
+        "(define (f n) (foldl (fn (s i) (assoc s :cal (foldl (fn (c k) (assoc-in c [k :x] i)) (:cal s) (range 3))"
+        " :n (+ 1 (:n s)))) {:cal {} :n 0} (range n))) (f 4)"
+    ),
+    "a state that leaves a loop in a vector": (
+        "(define (step s i) (assoc-in s [:in (mod i 3)] i)) (define (run n) (let loop ((i 0) (s {:in {} :n 0}))"
+        " (if (= i n) [s i] (loop (+ i 1) (step s i))))) (define r (run 5)) (list r (run 2))"
+    ),
+    "a state that is returned beside a value": (
+        "(define (step s i) (if (even? i) [i (assoc-in s [:a (mod i 3)] i)] [0 (update-in s [:b] (fn (n) (+ n 1)))]))"
+        " (define (f n) (foldl (fn (s i) (let (([v t] (step s i))) (assoc t :v v))) {:a {} :b 0} (range n))) (f 7)"
+    ),
     "two levels read before they change": (
         "(define (f n) (foldl (fn (s i) (let ((w (or (get-in s [:u (mod i 2)]) {:n 0})))"
         " (assoc-in s [:u (mod i 2)] (assoc w :n (+ i (:n w)))))) {} (range n))) (f 5)"

@@ -104,7 +104,31 @@ OTHERS = {
         " (list (sort rows (fn (a b) (- (key a) (key b)))) seen)"
     ),
 }
-ALL = KEYED | SEVERAL | ONE | OTHERS
+BY = (
+    "(define (by . keys) (fn (a b) (let loop ((keys keys)) (if (null? keys) {} (let* ((key (first keys)) (x (key a)) "
+    "(y (key b))) (cond ((< x y) {}) ((> x y) {}) (else (loop (rest keys)))))))))"
+)
+EACH = {
+    "signs": f"{BY.format(0, -1, 1)} (list (sort rows (by :n :f :id)) (sort rows (by :n)) (sort rows (by)))",
+    "larger ones first": f"{BY.format(0, '#f', '#t')} (sort rows (by :n :f))",
+    "equal ones change places": f"{BY.format('#f', '#t', '#f')} (list (sort rows (by :n :f)) (sort rows (by)))",
+    "kinds that differ": f"{BY.format(0, -1, 1)} (try (sort rows (by :n :x)) (catch e (:message e)))",
+    "a key that no map has": f"{BY.format(0, -1, 1)} (try (sort rows (by :none)) (catch e (:message e)))",
+    "no maps": f"{BY.format(0, -1, 1)} (try (sort '(2 1) (by :n)) (catch e (:message e)))",
+    "a key with effects": (
+        f"{BY.format(0, -1, 1)} (define seen 0) (define (noted r) (set! seen (+ seen 1)) (:n r))"
+        " (list (sort rows (by noted :id)) seen)"
+    ),
+}
+OTHERS |= {
+    "each key says the same": f"{BY.format(0, -1, -1)} (sort rows (by :n :id))",
+    "each key twice": (
+        "(define (by keys) (fn (a b) (let loop ((keys keys)) (if (null? keys) 0 (let ((x ((first keys) a))"
+        " (y ((first keys) b))) (cond ((< x y) -1) ((> x (+ y 1)) 1) (else (loop (rest keys)))))))))"
+        " (sort rows (by '(:n)))"
+    ),
+}
+ALL = KEYED | SEVERAL | ONE | OTHERS | EACH
 
 
 def answer(text: str, mode: str = "program", **options: Any) -> str:
@@ -124,6 +148,7 @@ def test_which_sort_by_a_key(text: str) -> None:
     python = compile_source(ROWS + text, "<test>", "program").python_text()
     assert ("sorted_as(" in python) is (text in (KEYED | ONE).values())
     assert ("sorted_in_turn(" in python) is (text in SEVERAL.values())
+    assert ("ordered_by_each(" in python) is (text in EACH.values())
 
 
 @pytest.mark.parametrize("kind", ["int", "float", "str", "nan", "mixed", "large"])

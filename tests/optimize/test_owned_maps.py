@@ -12,6 +12,10 @@ from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
+FIB = (
+    "(define (fib n memo) (cond ((< n 2) [n memo]) ((contains? memo n) [(get memo n) memo]) (else "
+    "(let* (([a memo] (fib (- n 1) memo)) ([b memo] (fib (- n 2) memo))) [(+ a b) (assoc memo n (+ a b))]))))"
+)
 CASES = [
     ("(define (f a) (assoc {:id (assoc {} :name nil)} :value 1)) (f 0.1)", "{:id {:name nil} :value 1}"),
     ("(define (d f) (up (mk f 1))) (define (up c) (assoc c :k 1)) (define (mk f b) {:k f}) "
@@ -32,6 +36,20 @@ CASES = [
      " (list (f {:q 1}) (f {:z 1}))", "({:b 2 :q 1} {:a 1 :b 2})"),
     ("(define (pairs n) (let lp ((i 0) (m {})) (if (>= i n) [m i] (lp (+ i 1) (assoc m i (* i i)))))) (pairs 2)",
      "[{0 0 1 1} 2]"),
+    ("(define m {:a 1}) (set! m (assoc (dissoc m :a) 0 (count m))) m", "{0 1}"),
+    ("(define (g) (let ((n {:a 1})) (set! n (assoc (dissoc n :a) 0 (get n :a) 1 (count n))) n)) (g)", "{0 1 1 1}"),
+    ("(define m {:a 1}) (define (f) (let ((old m)) (if old (set! m (assoc m 0 (count m))) 0) (count old))) "
+     "(list (f) m)", "(1 {0 1 :a 1})"),
+    (f"{FIB} (define (sum n) (let (([v m] (fib n {{}}))) (+ v (count m)))) (list (sum 9) (fib 3 {{1 7}}))",
+     "(42 [2 {1 7 2 1 3 2}])"),
+    (f"{FIB} (define old {{}}) (define (f n m) (let (([v after] (fib n m))) (list v (count m) (count after)))) "
+     "(f 5 old)", "(5 0 4)"),
+    ("(define (twice m k) [(assoc m k 1) (assoc m k 2)]) (define (f n) (let (([a b] (twice {} n))) (list (assoc a 0 0) "
+     "b))) (f 7)", "({0 0 7 1} {7 2})"),
+    ("(define (both m k) (let ((new (assoc m k 1))) [new new])) (define (f n) (let (([a b] (both {} n))) "
+     "(list (assoc a 0 0) b))) (f 7)", "({0 0 7 1} {7 1})"),
+    ("(define (down n m) (if (= n 0) [m n] (again n (assoc m n n)))) (define (again n m) (down (- n 1) m)) "
+     "(define (f n) (let (([m _] (down n {}))) m)) (list (f 2) (f 3))", "({1 1 2 2} {1 1 2 2 3 3})"),
     ("(define (show m0 m1) (println m1) m1) "
      "(define (mk l) (println 1) (assoc {:k 0} :j (foldl (fn (m b) (assoc m b b)) {} l))) "
      "(show (mk '(1 2)) (show {} {:k 1}))", "{:k 1}"),

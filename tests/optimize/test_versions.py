@@ -27,6 +27,11 @@ POINTS = (
     "(define (far p n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (+ s (point-x p))))))"
 )
 CLOSURES = "(define (sums n k) (map (fn (i) (let loop ((j 0)) (if (< j i) (loop (+ j 1)) (+ j k)))) (range n)))"
+FOLDED = (
+    "(define (f0 v1 v2) (get-in (get (fn (v3) 1) 1 (assoc {} :a 1)) [:c :a])) "
+    "(define (f1 v v11) (let ((v12 1) (v17 (f0 (get 1 0) 1))) v17)) "
+    "(match 1 ([y v70 g] (assoc 1 1 1 1 y)) (_ (f1 1 1)))"
+)
 NAMED = "(define (all-small? xs n) (if (null? xs) #t (and (< (car xs) n) (all-small? (cdr xs) n))))"
 CALLED_BY_THE_PUBLIC = "(define (f n) (if (<= n 0) (try (1) (catch a (a))) ((f (- n)))))"
 LATER = "(define (first-of n) (if (< n 1) 0 (second-of (- n 1)))) (define (second-of n) (+ 1 (first-of n)))"
@@ -161,6 +166,10 @@ def test_a_closed_copy_knows_what_is_in_its_arguments() -> None:
     program, _ = CLOSED[1]
     copies = fast_functions(program)
     assert copies and "type(" not in "".join(copies.values())
+
+
+def test_a_copy_that_is_folded_otherwise_is_weighed() -> None:
+    compile_source(FOLDED, "<test>", "module")
 
 
 def test_below_a_main_guard_nothing_is_called() -> None:

@@ -15,7 +15,7 @@ sys.path.insert(0, str(SCRIPTS))
 from programs.configurations import configuration
 from programs.reference import WAYS, answer
 
-FILES = ("found_programs.jsonl", "tried_programs.jsonl")
+FILES = ("found_programs.jsonl", "inner_defines.jsonl", "tried_programs.jsonl")
 FOUND = [json.loads(line) for file in FILES for line in (DATA / file).read_text("utf-8").splitlines()]
 CONFIGURATIONS = tuple(map(configuration, ("plain", "optimized")))
 

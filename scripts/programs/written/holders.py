@@ -196,7 +196,7 @@ class Programs(Choices):
         items = [name for name, its in scope if its == ITEM]
         states = [name for name, its in scope if its == STATE]
         if items and self.chance(0.3):
-            return f"(get {self.random.choice(items)} :n 0)"
+            return f"(get {self.random.choice(items)} {self.pick(':n', ':m')} 0)"
         if states and self.chance(0.3):
             return self.pick(
                 f"(count {self.random.choice(states)})",

@@ -1,4 +1,7 @@
-"""Random programs that sort rows with comparators of several keys, of which some contradict themselves."""
+"""Random programs that sort rows with comparators of several keys, of which some contradict themselves.
+
+Some go through a list of keys, which are keywords or functions with effects.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,34 @@ class Programs(Choices):
             sort = self.pick(f"(sort rows (fn (a b) {body}))", f"(sort rows before{number})")
             forms.append(f"(define (before{number} a b) {body})")
             forms.append(f"(println (try (map :id {sort}) (catch e (:message e))) seen)")
+        if self.chance(0.4):
+            forms += self.going_through_keys()
         return "\n".join(forms)
+
+    def going_through_keys(self) -> list[str]:
+        """A comparator that compares one key of a list after the other."""
+        first, last = self.pick(("-1", "1"), ("1", "-1"), ("#t", "#f"), ("#f", "#t"), ("-1", self.pick(*LEAVES)))
+        a, b = self.pick(("x", "y"), ("y", "x"))
+        again = "(loop (rest keys))"
+        decision = self.pick(
+            f"(cond ((< {a} {b}) {first}) ((> {a} {b}) {last}) (else {again}))",
+            f"(cond ((< {a} {b}) {first}) ((= x y) {again}) (else {last}))",
+            f"(if (= x y) {again} (< {a} {b}))",
+        )
+        body = (
+            f"(let loop ((keys keys)) (if (null? keys) {self.pick(*LEAVES)} "
+            f"(let* ((key (first keys)) (x (key a)) (y (key b))) {decision})))"
+        )
+        keys = [
+            self.pick(*self.keys, *self.keys, *self.keys, ":i", "noted", ":none")
+            for _ in range(self.random.randrange(4))
+        ]
+        calls = [f"(by {' '.join(keys)})", f"(by {' '.join(reversed(keys))})"]
+        return [
+            "(define (noted r) (set! seen (+ seen 1)) (:i r))",
+            f"(define (by . keys) (fn (a b) {body}))",
+            *(f"(println (try (map :id (sort rows {call})) (catch e (:message e))) seen)" for call in calls),
+        ]
 
     def row(self, index: int) -> str:
         fields = " ".join(f"{key} {self.random.choice(values)}" for key, values in FIELDS.items())

@@ -7,9 +7,8 @@ from typing import Any
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
 from semac.analyze.context import Context, Handler
-from semac.analyze.forms.definitions import record_set
 from semac.analyze.scope import Scope
-from semac.ir.nodes import Const, Node, Ref, Runtime, Seq
+from semac.ir.nodes import Const, Node, Ref, Runtime, Seq, Set
 
 
 def deftool(context: Context, form: List, scope: Scope) -> Any:
@@ -17,7 +16,7 @@ def deftool(context: Context, form: List, scope: Scope) -> Any:
     name = context.name_of(parts[0], "deftool")
     nodes = [context.node(part, scope) for part in parts[1:]]
     value = Runtime("sema_runtime.lib.llm.tools:make_tool", [Const(name), *nodes], span=context.span)
-    return defined(context, name, value, scope)
+    return defined(context, name, value)
 
 
 def defagent(context: Context, form: List, scope: Scope) -> Any:
@@ -26,13 +25,14 @@ def defagent(context: Context, form: List, scope: Scope) -> Any:
     value = Runtime(
         "sema_runtime.lib.llm.agents:make_agent", [Const(name), context.node(parts[1], scope)], span=context.span
     )
-    return defined(context, name, value, scope)
+    return defined(context, name, value)
 
 
-def defined(context: Context, name: str, value: Any, scope: Scope) -> Any:
-    """Sets the name; its value is that of the form, unlike with a plain definition at top level."""
-    target = record_set(context, name, value, scope)
-    return Seq([target, Ref(target.var, span=context.span)], span=context.span)
+def defined(context: Context, name: str, value: Any) -> Any:
+    """Sets the global of that name, wherever the form stands; its value is that of the form."""
+    var = context.define_global(name)
+    var.defined += 1
+    return Seq([Set(var, value, "global", span=context.span), Ref(var, span=context.span)], span=context.span)
 
 
 def message(context: Context, form: List, scope: Scope) -> Any:

@@ -141,26 +141,42 @@ def letrec(context: Context, form: List, scope: Scope) -> Any:
     scope.function.returning = None
     pairs = binding_pairs(context, parts[0], "letrec")
     inner = scope.child()
-    targets = [let_target(context, target, inner, "letrec") for target, _ in pairs]
+    inner_defines: list[Any] = []
+    inner.inner_defines = inner_defines
+    targets = [letrec_target(context, target, inner) for target, _ in pairs]
+    fresh = list(inner.vars.values())
+    context.announce(parts[1:], inner)  # the functions bound here see what the body defines
     items: list[Any] = []
-    fresh = [target[1] for target in targets if target[0] == "var"]
-    fresh += context.declare_inner(parts[1:], inner)  # the functions bound here see what the body defines
-    for target, (_, value) in zip(targets, pairs, strict=True):
+    for (target, matched), (_, value) in zip(targets, pairs, strict=True):
         node = context.node(value, inner)
         scope.function.returning = None
         if target[0] == "var":
             note_function(target[1], node)
             items.append(Set(target[1], node, "local", span=context.span))
         else:
-            items.append((target, node))
+            sets = assignments(context, [(inner.vars[name], "local") for name in matched.vars], matched)
+            items.append(bind_pattern(context, target, node, always(Seq(sets, span=context.span))))
             note_patterns(context, [target], scope)
     body = context.sequence(parts[1:], inner)
-    for item in reversed(items):
-        if type(item) is tuple:
-            body = bind_pattern(context, item[0], item[1], always(body))
-        else:
-            body = Seq([item, *(body.items if type(body) is Seq else [body])], span=context.span)
-    return Define(fresh, body, span=context.span)
+    whole = Seq([*items, *(body.items if type(body) is Seq else [body])], span=context.span)
+    return Define([*fresh, *inner_defines], whole, span=context.span)
+
+
+def letrec_target(context: Context, target: Any, scope: Scope) -> tuple[Any, Scope]:
+    """The target of a letrec, and the scope of what its pattern binds; variables of these names are set from those."""
+    matched = scope.child()
+    shape = let_target(context, target, scope if type(target) is Symbol else matched, "letrec")
+    for name in matched.vars:
+        scope.declare(name)
+    return shape, matched
+
+
+def assignments(context: Context, targets: list[tuple[Any, str]], matched: Scope) -> list[Any]:
+    """Sets the variables that a definition makes from those that its pattern binds, one by one."""
+    for var, _ in targets:
+        var.defined += 2
+    pairs = zip(targets, matched.vars.values(), strict=True)
+    return [Set(var, Ref(source), where, span=context.span) for (var, where), source in pairs]
 
 
 def named_let(context: Context, form: List, scope: Scope) -> Any:

@@ -8,7 +8,7 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
 from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
-from semac.ir.nodes import And, Call, CallBuiltin, Const, Define, If, Let, Or, Ref, Var
+from semac.ir.nodes import And, Call, CallBuiltin, Const, If, Let, Or, Ref, Var
 
 
 def if_(context: Context, form: List, scope: Scope) -> Any:
@@ -82,8 +82,6 @@ def case(context: Context, form: List, scope: Scope) -> Any:
     value = context.node(subject, scope)
     result: Any = Const(None)
     branches: list[tuple[Any, Any]] = []
-    bodies = [form for clause in clauses if type(clause) is List for form in clause.items[1:]]
-    fresh = context.declare_inner(bodies, inner)  # one scope for the bodies of all clauses
     for clause in clauses:
         if type(clause) is not List:
             raise context.error("case: expected a list")
@@ -103,8 +101,6 @@ def case(context: Context, form: List, scope: Scope) -> Any:
         scope.function.returning = None  # nil is loaded
     for test, node in reversed(branches):
         result = folded_if(test, node, result, context.span)
-    if fresh:
-        result = Define(fresh, result, span=context.span)
     return Let([(var, value)], result, span=context.span)
 
 

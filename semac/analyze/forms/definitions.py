@@ -11,7 +11,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.typenames import type_name
 from semac.analyze.context import Context, Handler
-from semac.analyze.forms.binding import formals, note_function, values_items
+from semac.analyze.forms.binding import assignments, formals, note_function, values_items
 from semac.analyze.forms.functions import make_function
 from semac.analyze.forms.patterns import bind_pattern, pattern
 from semac.analyze.python_calls import set_attribute, set_dotted
@@ -30,7 +30,7 @@ def target_var(context: Context, name: str, scope: Scope) -> tuple[Any, str]:
         return var, "local"
     if scope.function is context.unit.main and not in_local_scope(scope):
         return context.define_global(name), "global"
-    return scope.declare(name), "local"
+    return scope.define(name), "local"
 
 
 def in_local_scope(scope: Scope) -> bool:
@@ -96,30 +96,22 @@ def defun(context: Context, form: List, scope: Scope) -> Any:
 
 def define_pattern(context: Context, target: Any, value_form: Any, scope: Scope) -> Any:
     """(define [a b] v): binds temporaries by the pattern, then sets each name."""
-    value = context.node(value_form, scope)
     inner = scope.child()
     shape = pattern(context, target, inner)
-    sets: list[Any] = []
-    for name, source in inner.vars.items():
-        var, where = target_var(context, name, scope)
-        var.defined += 2
-        sets.append(Set(var, Ref(source), where, span=context.span))
+    targets = [target_var(context, name, scope) for name in inner.vars]  # the value sees them
+    value = context.node(value_form, scope)
+    sets = assignments(context, targets, inner)
     return bind_pattern(context, shape, value, lambda: Seq([*sets, Const(None)], span=context.span))
 
 
 def define_values(context: Context, form: List, scope: Scope) -> Any:
     parts = context.expect(form, 2, 2)
-    value = context.node(parts[1], scope)
     inner = scope.child()
     shape = formals(context, parts[0], inner, "define-values")
-    sets: list[Any] = []
-    for name, source in inner.vars.items():
-        var, where = target_var(context, name, scope)
-        var.defined += 2
-        sets.append(Set(var, Ref(source), where, span=context.span))
-    return bind_pattern(
-        context, shape, values_items(value, shape, context.span), lambda: Seq([*sets, Const(None)], span=context.span)
-    )
+    targets = [target_var(context, name, scope) for name in inner.vars]  # the value sees them
+    values = values_items(context.node(parts[1], scope), shape, context.span)
+    sets = assignments(context, targets, inner)
+    return bind_pattern(context, shape, values, lambda: Seq([*sets, Const(None)], span=context.span))
 
 
 def set_(context: Context, form: List, scope: Scope) -> Any:
@@ -139,8 +131,10 @@ def set_(context: Context, form: List, scope: Scope) -> Any:
             context.unit.reassigned.add(name)
         else:
             context.defined.add(name)
+    value = context.node(parts[1], scope)
+    var = scope.find(name) or var  # the value may define it
     var.assigned += 1
-    return Set(var, context.node(parts[1], scope), None, span=context.span)
+    return Set(var, value, None, span=context.span)
 
 
 def define_record_type(context: Context, form: List, scope: Scope) -> Any:

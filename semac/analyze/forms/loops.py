@@ -47,7 +47,8 @@ def do(context: Context, form: List, scope: Scope) -> Any:
     rounds = [*body, *parallel_sets(context, steps, inner)] or [Const(None)]
     scope.function.returning = None
     loop = While(CallBuiltin("not", [test], False), Seq(rounds), span=context.span)
-    result = context.body(parts[1].items[1:], inner.child()) if len(parts[1].items) > 1 else Const(None)
+    ending = context.located(parts[1].items[1:], inner.child(), parts[1])  # its own defines are not announced
+    result = ending[0] if len(ending) == 1 else Seq(ending, span=context.span) if ending else Const(None)
     return Let(bindings, Seq([loop, result], span=context.span), span=context.span)
 
 

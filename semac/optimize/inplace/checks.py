@@ -7,8 +7,9 @@ which the map came: `(assoc accounts id (assoc (get accounts id) ...))`. A handl
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from sema_runtime.values.atoms import Keyword
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Let, Op
 from semac.anf.walk import all_blocks, blocks, bound, exit_operands
@@ -19,20 +20,41 @@ from semac.optimize.inplace.regions import Region, root, spoil
 from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
 from semac.optimize.own.code import Code
 
-Keys = frozenset[Path]
-ANYHOW: Keys = frozenset()  # a variable is read
-Live = dict[Var, Keys]  # what is done next to each variable: these places in its map are replaced, or it is read
+
+class Later(NamedTuple):
+    """What is done next to a variable. replaced: places in its map that are replaced before they are read. only: the
+    keywords under which alone it is read from then on; None: nothing is known of that."""
+
+    replaced: frozenset[Path] = frozenset()
+    only: frozenset[Any] | None = None
+
+    def covers(self, place: Path) -> bool:
+        """Whether nobody reads a place in the map, or what is in it."""
+        if self.only is not None and place and is_keyword(place[0]) and place[0] not in self.only:
+            return True
+        return any(place[: len(path)] == path for path in self.replaced)
+
+    def __and__(self, other: Later) -> Later:
+        """What is true of both."""
+        replaced = {path for path in self.replaced if other.covers(path)}
+        replaced.update(path for path in other.replaced if self.covers(path))
+        only = None if self.only is None or other.only is None else self.only | other.only
+        return Later(frozenset(replaced), only)
 
 
-def covers(replaced: Keys, place: Path) -> bool:
-    """Whether a place in a map, or one around it, is among those that are replaced."""
-    return any(place[: len(path)] == path for path in replaced)
+ANYHOW = Later()  # a variable is read
+Live = dict[Var, Later]
+
+
+def is_keyword(key: Any) -> bool:
+    """Whether a part of a place is a keyword that the code names: it differs from all other ones."""
+    return type(key) is tuple and key[0] is Keyword
 
 
 def merged(one: Live, other: Live) -> Live:
     result = dict(one)
-    for var, keys in other.items():
-        result[var] = result[var] & keys if var in result else keys
+    for var, later in other.items():
+        result[var] = result[var] & later if var in result else later
     return result
 
 
@@ -50,13 +72,10 @@ class Order:
         self.late_calls: set[Let] = set()  # those after which nothing changes in place
         self.is_trial = False  # only asks which calls are late
         self.loops: dict[Any, Live] = {}
-        self.depth = 0  # of loops around
+        self.lasts: dict[Any, bool] = {}  # of each loop around, whether nothing changes in place in its next rounds
         self.is_last = True  # whether nothing changes in place from here on
 
     def check(self) -> None:
-        function = self.part.function
-        if function is not None and function.self_tail:
-            self.depth = 1
         self.block(self.part.block, {}, {})
 
     def block(self, block: Block, after: Live, always: Live) -> Live:
@@ -65,6 +84,7 @@ class Order:
         exit_ = block.exit
         if type(exit_) is Jump:
             live = dict(self.loops.get(exit_.target, {}))
+            self.is_last = self.lasts.get(exit_.target, False)
         for value in exit_operands(exit_):
             if may_hold(value):
                 live[value.var] = ANYHOW  # type: ignore[union-attr]
@@ -76,9 +96,12 @@ class Order:
         op, var = instr.op, instr.var
         result = live.pop(var, None) if var is not None else None
         if var in self.flows.key_vars:
-            for other, keys in live.items():  # before its definition a key is none
-                if any(var in path for path in keys):
-                    live[other] = frozenset(path for path in keys if var not in path)
+            self.forget(var, live)
+        if type(op) is anf.Destructure:
+            for part in bound(op):
+                live.pop(part, None)
+                if part in self.flows.key_vars:
+                    self.forget(part, live)
         if type(op) is anf.Assign:
             live.pop(op.var, None)
         live = self.inner(op, live, always)
@@ -92,42 +115,54 @@ class Order:
                 self.leak(use)
         for use in uses:
             several = any(other.var is use.var for other in uses if other is not use)
-            live[use.var] = ANYHOW if several else self.replaced(use, instr, live.get(use.var), result)
+            live[use.var] = ANYHOW if several else self.before(use, instr, live.get(use.var), result)
         if instr in self.acts:
             self.is_last = False
         return live
 
-    def replaced(self, use: Use, instr: Let, after: Keys | None, result: Keys | None) -> Keys:
-        """The places of a map that are replaced before they are read. after, result: the same of the variable, and of
-        what the instruction gives, behind it; None where nobody reads these any more."""
+    @staticmethod
+    def forget(key: Any, live: Live) -> None:
+        """Before its definition a key is none."""
+        for other, later in live.items():
+            if any(key in path for path in later.replaced):
+                live[other] = Later(frozenset(path for path in later.replaced if key not in path), later.only)
+
+    def before(self, use: Use, instr: Let, after: Later | None, result: Later | None) -> Later:
+        """What is done to a variable from a use of it on. after, result: the same of the variable, and of what the
+        instruction gives, behind it; None where nobody reads these any more."""
         if use.how == TAKE:
-            return self.keys(use.keys)
+            return self.replacing(use.keys)
         if use.how == FILL:
-            return (after or ANYHOW) | self.keys(use.keys)
-        if use.how == READ and use.keys and sources_of(instr.op):  # an entry alone
-            key = self.flows.key(use.keys[0])
-            if key is None:
-                return ANYHOW
-            inside = frozenset((key, *path) for path in result or ANYHOW if len(path) < MOST_KEYS)
-            if after is not None:  # the map that was found may be a copied one from then on
-                inside = frozenset(path for path in inside if covers(after, path))
-            is_name = type(key) is tuple
-            return inside | frozenset(
-                path for path in after or ANYHOW if is_name and type(path[0]) is tuple and path[0] != key
-            )
+            after = after or ANYHOW
+            return Later(after.replaced | self.replacing(use.keys).replaced, after.only)
+        if use.how == READ and use.keys and sources_of(instr.op):
+            return self.before_entry(self.flows.key(use.keys[0]), after, result or ANYHOW)
         if use.how == ALIAS and type(instr.op) in (anf.Move, anf.CallRuntime) and result is not None:
             return result if after is None else result & after
         return ANYHOW
 
-    def keys(self, keys: tuple[Expr, ...]) -> Keys:
-        return frozenset((key,) for key in map(self.flows.key, keys) if key is not None)
+    def before_entry(self, key: Any, after: Later | None, result: Later) -> Later:
+        """The same where an entry alone is read."""
+        if key is None:
+            return ANYHOW
+        inside = {(key, *path) for path in result.replaced if len(path) < MOST_KEYS}
+        if after is None:
+            return Later(frozenset(inside), frozenset((key,)) if is_keyword(key) else None)
+        inside = {path for path in inside if after.covers(path)}  # what was found may be a copied map from then on
+        if type(key) is tuple:
+            inside.update(path for path in after.replaced if type(path[0]) is tuple and path[0] != key)
+        only = after.only | {key} if after.only is not None and is_keyword(key) else None
+        return Later(frozenset(inside), only)
+
+    def replacing(self, keys: tuple[Expr, ...]) -> Later:
+        return Later(frozenset((key,) for key in map(self.flows.key, keys) if key is not None))
 
     # Rules
 
     @property
     def is_harmless(self) -> bool:
         """Whether nothing changes in place from here on."""
-        return self.is_late or (self.is_root and self.is_last and not self.depth)
+        return self.is_late or (self.is_root and self.is_last)
 
     def leak(self, use: Use) -> None:
         """Others see a map from now on; that makes no difference where no map changes any more."""
@@ -144,19 +179,19 @@ class Order:
             return
         own = flows.region(var)
         own_parts = flows.reached(own) if use.how != TAKE else {own}
-        for other, keys in live.items():
+        for other, later in live.items():
             if use.how == STORE and other is use.container:
                 continue  # a bare dict that gets it
-            self.meet(use, own, own_parts, other, keys)
+            self.meet(use, own, own_parts, other, later)
         for other in always:
             self.meet(use, own, own_parts, other, ANYHOW)
         for another in uses:
             if another is not use:
-                keys = self.keys(another.keys) if another.how in (TAKE, FILL) else ANYHOW
-                self.meet(use, own, own_parts, another.var, keys)
+                later = self.replacing(another.keys) if another.how in (TAKE, FILL) else ANYHOW
+                self.meet(use, own, own_parts, another.var, later)
 
-    def meet(self, use: Use, own: Region, own_parts: set[Region], other: Var, keys: Keys) -> None:
-        """A map is consumed while another variable is live. keys: of the entries that are replaced first."""
+    def meet(self, use: Use, own: Region, own_parts: set[Region], other: Var, later: Later) -> None:
+        """A map is consumed while another variable is live. later: what is done next to that one."""
         flows, var = self.flows, use.var
         if other not in flows.copied or flows.relation(other) is not flows.relation(var):
             return
@@ -164,10 +199,11 @@ class Order:
         is_around = own in flows.reached(region)
         if not is_around and region not in own_parts:
             return
-        if other is not var and is_around:
-            places = flows.places_in(other, var) if keys else []
-            if places and all(place is not None and covers(keys, place) for place in places):
+        if is_around and later != ANYHOW:
+            places: list[Path | None] = [()] if other is var else flows.places_in(other, var)
+            if places and all(self.is_hidden(use, place, later) for place in places):
                 return
+        if is_around and other is not var:
             if use.how == TAKE and flows.is_inside(other, var):
                 return
         reason = f"changes while {other.name or other.hint} is in use"
@@ -176,6 +212,15 @@ class Order:
                 part.spoilt = part.spoilt or reason
         else:
             spoil(region, reason)
+
+    def is_hidden(self, use: Use, place: Path | None, later: Later) -> bool:
+        """Whether nobody reads what a use changes of a map that is at a place in another one."""
+        if place is None:
+            return False
+        if later.covers(place):
+            return True
+        changed = [self.flows.key(key) for key in use.keys] if use.how == TAKE else [None]
+        return all(key is not None and later.covers((*place, key)) for key in changed)
 
     # Blocks inside
 
@@ -216,7 +261,8 @@ class Order:
         acts = any(
             instr in self.acts for block in blocks(op) for inner in all_blocks(block, False) for instr in inner.instrs
         )
-        self.is_last = self.is_last and not acts
+        last, again = self.is_last, self.is_last and not acts
+        self.is_last = again
         if type(op) is anf.Comprehension:
             for block in blocks(op):
                 for value in exit_operands(block.exit):
@@ -224,13 +270,15 @@ class Order:
                         self.leak(Use(value.var, LEAK))  # type: ignore[union-attr]
         around = self.all_used(op)
         head = merged(live, around)
-        self.loops[op.source if type(op) is anf.Loop else op] = head
-        self.depth += 1
+        target = op.source if type(op) is anf.Loop else op
+        self.loops[target] = head
+        self.lasts[target] = again
         result = dict(head)
         for block in blocks(op):
-            after = head if type(op) in (anf.While, anf.Comprehension) else live
-            result = merged(result, self.block(block, after, always))
-        self.depth -= 1
+            is_round = type(op) in (anf.While, anf.Comprehension)  # its end is followed by the next one
+            self.is_last = again if is_round else last
+            result = merged(result, self.block(block, head if is_round else live, always))
+        self.is_last = again
         for var in bound(op):
             result.pop(var, None)
         return result

@@ -14,9 +14,10 @@ from semac.anf.nodes import Block, Expr, Jump, Let, Ref, Result
 from semac.anf.walk import blocks, bound, exit_operands, params_of
 from semac.ir.intrinsics import LEVEL, UPDATED
 from semac.ir.nodes import Function, Var
-from semac.optimize.inplace.origins import ANY_KEY, Member, Origins, Through
+from semac.optimize.inplace.origins import ANY_KEY, Again, Member, Origins, Through
 from semac.optimize.inplace.regions import Region, held_in, reached, root, spoil, unite
 from semac.optimize.inplace.roles import (
+    ALIAS,
     FILL,
     GIVE,
     LEAK,
@@ -30,15 +31,17 @@ from semac.optimize.inplace.roles import (
     sources_of,
     uses_of,
 )
+from semac.optimize.own.carried import Carried
 from semac.optimize.own.code import LOOPS, Code
 
 
 class Flows(Origins):
     """What is known of the maps of a unit. taken: parameters whose maps are changed, stored or handed on."""
 
-    def __init__(self, code: list[Code], shut: set[Function]) -> None:
+    def __init__(self, code: list[Code], shut: set[Function], carried: Carried) -> None:
         super().__init__(shut)
         self.code = code
+        self.carried = carried  # what functions return in vectors
         self.regions: dict[Member, Region] = {}
         self.relations: dict[Var, Var] = {}  # a union of variables of one function whose maps may have parts in common
         self.next: dict[Member, list[Member]] = {}  # who gets a member's map, or what it holds
@@ -49,7 +52,13 @@ class Flows(Origins):
         self.key_vars: set[Any] = set()  # what stands for keys
         self.joins: set[Var] = set()  # variables that branches assign right before they are read
         for part in code:
+            self.find_rounds(part.block, frozenset())
+            for param in part.function.params if part.function is not None else ():
+                self.rounds[param] = frozenset()
             self.part(part)
+        for given, source in carried.passed:
+            self.comes(given, source)
+            self.passed.add(given)
         self.key_vars = {self.key(key) for uses in self.uses.values() for use in uses for key in use.keys}
         self.spoil_shared()
         for region in {root(region) for region in self.regions.values()}:
@@ -78,13 +87,13 @@ class Flows(Origins):
         if one is not other:
             self.relations[one] = other
 
-    def comes(self, target: Member, source: Member, key: Any = None, again: bool = False) -> None:
-        """The map of target is that of source, or what that holds under a key. again: of an earlier round of a loop."""
+    def comes(self, target: Member, source: Member, key: Any = None, again: Any = None) -> None:
+        """The map of target is that of source, or what that holds under a key. again: of which earlier round it is."""
         region = self.region(source) if key is None else held_in(self.region(source), key)
         unite(self.region(target), region)
         self.next.setdefault(source, []).append(target)
         if type(target) is Var and type(source) is Var:
-            self.origins.setdefault(target, []).append((source, ANY_KEY if again else key))
+            self.origins.setdefault(target, []).append((source, again or key))
             self.relate(target, source)
 
     # Instructions
@@ -102,6 +111,8 @@ class Flows(Origins):
                 if type(instr.op) in (anf.SetItem, anf.Call) or is_drop(instr.op) or blocks(instr.op):
                     self.passing = {}
                 uses = uses_of(instr.op, instr.var)
+                if instr.op in self.carried.made:
+                    uses = [use._replace(how=ALIAS) if is_fixed(use.var) else use for use in uses]
                 if type(instr.op) is anf.Call and self.callee(instr.op) is None:
                     uses = [use._replace(how=LEAK, target=None) for use in uses]
                 self.uses[instr] = uses
@@ -118,6 +129,19 @@ class Flows(Origins):
         for var in known:
             if is_var(var) and not self.is_plain(var) and not is_place(var):
                 self.spoil(var, "a variable that changes")
+
+    def find_rounds(self, block: Block, loops: frozenset[Any]) -> None:
+        for instr in block.instrs:
+            op = instr.op
+            if instr.var is not None:
+                self.rounds[instr.var] = loops
+            inside = loops
+            if isinstance(op, (*LOOPS, anf.Comprehension, anf.While)):
+                inside = loops | {op.source if type(op) is anf.Loop else op}
+            for var in bound(op):
+                self.rounds[var] = inside
+            for inner in blocks(op):
+                self.find_rounds(inner, inside)
 
     def use(self, instr: Let, use: Use, known: set[Any]) -> None:
         if use.var not in known:
@@ -136,25 +160,23 @@ class Flows(Origins):
     def value(self, instr: Let) -> None:
         """Where the value of an instruction comes from."""
         op, var = instr.op, instr.var
+        self.carry(op)
         if isinstance(op, LOOPS):
             for param, init in zip(op.params, op.inits, strict=False):
                 self.flow(param, init)
         if type(op) is anf.Assign and is_place(op.var) and may_hold(op.value):
-            self.comes(op.var, op.value.var, None, again=op.var not in self.joins)  # type: ignore[union-attr]
+            self.comes(op.var, op.value.var, None, ANY_KEY if op.var not in self.joins else None)  # type: ignore[union-attr]
         if var is not None and is_fixed(var):
             self.number(op, var)
         if var is None or not is_var(var):
             return
         if type(op) is anf.Read and is_place(op.var):
-            self.comes(var, op.var, None, again=op.var not in self.joins)
+            self.comes(var, op.var, None, ANY_KEY if op.var not in self.joins else None)
         for source, keys in sources_of(op) if type(op) is not anf.Call or self.callee(op) is not None else []:
             if not may_hold(source):
                 continue
             if type(op) is anf.Call:
-                params = self.callee(op).params  # type: ignore[union-attr]
-                param = next(param for param, arg in zip(params, op.args, strict=True) if arg is source)
-                self.origins.setdefault(var, []).append((source.var, Through(op, param)))  # type: ignore[union-attr]
-                self.relate(var, source.var)  # type: ignore[union-attr]
+                self.through(var, source.var, op, self.callee(op))  # type: ignore[union-attr]
             elif (type(op) is anf.MakeMap) or (change_of(op) and source is not op.args[0]):  # type: ignore[attr-defined]
                 self.origins.setdefault(var, []).append((source.var, None))  # type: ignore[union-attr]
                 self.relate(var, source.var)  # type: ignore[union-attr]
@@ -171,18 +193,44 @@ class Flows(Origins):
             for inner in blocks(op):
                 self.result(inner, var)
 
+    def through(self, var: Var, arg: Var, call: anf.Call, result: Member) -> None:
+        """A variable gets a map that a call gives, which may come from an argument."""
+        params = self.callee(call).params  # type: ignore[union-attr]
+        for param, value in zip(params, call.args, strict=True):
+            if type(value) is Ref and value.var is arg:
+                self.origins.setdefault(var, []).append((arg, Through(call, param, result)))
+        self.relate(var, arg)
+
+    def carry(self, op: anf.Op) -> None:
+        """Maps go into a vector that a function returns, or come out of it."""
+        parts = [(part, value) for part, value in self.carried.parts(op) if is_var(value) or may_hold(value)]
+        if not parts:
+            return
+        if op in self.carried.made:
+            for part, value in parts:
+                self.comes(part, value.var)
+                self.results.setdefault(part, []).append(value.var)
+            return
+        for part, var in parts:
+            self.comes(var, part)
+            self.relate(var, parts[0][1])
+            call = self.carried.calls[op]
+            for arg in call.args:
+                if may_hold(arg):
+                    self.through(var, arg.var, call, part)  # type: ignore[union-attr]
+
     @staticmethod
     def is_plain(var: Var) -> bool:
         return not var.assigned and not var.early and var.defined <= 1
 
-    def flow(self, target: Var, value: Expr, again: bool = False) -> None:
+    def flow(self, target: Var, value: Expr, again: Any = None) -> None:
         if may_hold(value) and is_var(target):
             self.comes(target, value.var, None, again)  # type: ignore[union-attr]
             self.same.setdefault(target, []).append(value.var)  # type: ignore[union-attr]
 
     def jump(self, jump: Jump) -> None:
         for param, arg in zip(params_of(jump.target), jump.args, strict=False):
-            self.flow(param, arg, again=True)
+            self.flow(param, arg, Again(jump.target))
 
     def result(self, block: Block, target: Member) -> None:
         exit_ = block.exit

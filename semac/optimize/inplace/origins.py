@@ -17,19 +17,36 @@ from semac.optimize.inplace.roles import change_of, may_hold
 from semac.optimize.own.representation import known_callee
 from semac.types.lattice import DICT, INT, NIL, STR
 
-Member = Any  # a Var, or a Function for what it returns
+Member = Any  # a Var, a Function for what it returns, a Part of that
 Path = tuple[Any, ...]  # of keys (`Flows.key`), the outermost first; None: an unknown one
 MOST_KEYS = 4  # of a path: what is at a longer one is at the place of its first keys
 MOST_STEPS = 200
 COMPUTED = frozenset(("+", "-", "*", "mod", "quotient", "str", "string-append"))  # whose values can be keys
+UNKNOWN = "unknown"  # of a part of a place: a key of an earlier round
 ANY_KEY = "any"  # of a value that is the map itself, or in it at a place that isn't known
 
 
 class Through(NamedTuple):
-    """Where the value of a call comes from: the map of a parameter, or what that holds."""
+    """Where the value of a call comes from: the map of a parameter, or what that holds. result: the function, or the
+    part of what it returns."""
 
     call: anf.Call
     param: Var
+    result: Member
+
+
+class Again(NamedTuple):
+    """Where the value of a loop's variable comes from: the same map, of an earlier round."""
+
+    loop: Any  # the target of the jump
+
+
+class Step(NamedTuple):
+    """A step on the way back to where a map comes from. old: loops whose earlier rounds it was in; None: any."""
+
+    var: Var
+    old: frozenset[Any] | None
+    path: Path
 
 
 class Origins:
@@ -44,8 +61,10 @@ class Origins:
         self.twins: dict[Var, Var] = {}  # another variable that holds the same value, or what is no map
         self.computed: dict[tuple[Any, ...], Var] = {}  # by operation and operands, the first variable of it
         self.passing: dict[tuple[Any, ...], Var] = {}  # the same of bare dicts, since the last change of any
-        self.results: dict[Function, list[Var]] = {}  # the variables whose values a function returns
-        self.asked: set[Function] = set()  # functions whose results are being looked at
+        self.results: dict[Member, list[Var]] = {}  # the variables whose values a function returns
+        self.passed: set[Member] = set()  # parts of results that are those of other functions
+        self.asked: set[Member] = set()  # functions whose results are being looked at
+        self.rounds: dict[Var, frozenset[Any]] = {}  # the loops in which a variable is bound
 
     def callee(self, op: anf.Call) -> Function | None:
         """The function that a call reaches, where all of its calls are known."""
@@ -89,8 +108,8 @@ class Origins:
         owner = self.canonical(owner)
         around = self.around(owner)
         places: list[Path | None] = []
-        seen: set[Any] = set()
-        todo: list[tuple[Var, bool, Path]] = [(var, False, ())]
+        seen: set[Step] = set()
+        todo = [Step(var, frozenset(), ())]
         while todo:
             step = todo.pop()
             if step in seen:
@@ -98,23 +117,42 @@ class Origins:
             if len(seen) == MOST_STEPS:
                 return [None]
             seen.add(step)
-            current, is_old, path = step
+            current, old, path = step
             origins = self.origins.get(current, ())
             if self.canonical(current) is owner or (not origins and current in self.copied and current not in others):
                 places.append(None)
                 continue
             for source, key in origins:
-                for before in self.before(key):
-                    old = is_old or before is None
+                for before in [()] if type(key) is Again else self.before(key):
+                    earlier = self.earlier(old, key) if before is not None else None
                     longer = (*(before or ()), *path)[:MOST_KEYS]
                     name = self.canonical(source)
                     if name is owner:
-                        places.append(None if old else longer)
-                    elif name in around and not old and longer[: len(around[name])] == around[name]:
+                        places.append(self.of_this_round(owner, earlier, longer))
+                    elif name in around and earlier == frozenset() and longer[: len(around[name])] == around[name]:
                         places.append(longer[len(around[name]) :])
                     else:
-                        todo.append((source, old, longer))
+                        todo.append(Step(source, earlier, longer))
         return places
+
+    @staticmethod
+    def earlier(old: frozenset[Any] | None, key: Any) -> frozenset[Any] | None:
+        if old is None or type(key) is not Again:
+            return old
+        return None if type(key.loop) is Function else old | {key.loop}
+
+    def of_this_round(self, owner: Var, old: frozenset[Any] | None, path: Path) -> Path | None:
+        """A place in a map that was found in earlier rounds of loops: the map is the same there if it comes from
+        outside, and so are keys."""
+        if not old:
+            return path if old is not None else None
+        if not old.isdisjoint(self.rounds.get(owner, old)):
+            return None
+        return tuple(key if self.stays(key, old) else UNKNOWN for key in path)
+
+    def stays(self, key: Any, old: frozenset[Any]) -> bool:
+        """Whether a part of a place is the same in all rounds of loops."""
+        return type(key) is tuple or old.isdisjoint(self.rounds.get(key, old))
 
     def around(self, owner: Var) -> dict[Var, Path]:
         """The maps in which the one of a variable was found, and where; no bare dicts, which hold others later."""
@@ -135,17 +173,19 @@ class Origins:
 
     def before(self, key: Any) -> list[Path | None]:
         """The places in a map that an origin with a key stands for; None: anywhere."""
-        if key is None or key is ANY_KEY:
+        if key is None or key is ANY_KEY or type(key) is Again:
             return [() if key is None else None]
         if type(key) is not Through:
             return [(self.key(key),)]
-        callee = self.callee(key.call)
-        if callee is None or callee in self.asked:
+        callee, result = self.callee(key.call), key.result
+        if callee is None or result in self.asked:
             return [()]
-        self.asked.add(callee)
+        if result in self.passed:
+            return [None]
+        self.asked.add(result)
         params = callee.params
-        found = [place for var in self.results.get(callee, ()) for place in self.places_from(key.param, var, params)]
-        self.asked.discard(callee)
+        found = [place for var in self.results.get(result, ()) for place in self.places_from(key.param, var, params)]
+        self.asked.discard(result)
         given = dict(zip(params, map(self.key, key.call.args), strict=True))
         return [None if place is None else self.outside(place, given) for place in found]
 
@@ -181,7 +221,7 @@ class Origins:
             for source, key in origins:
                 if self.canonical(source) is not whole:
                     todo.append(source)
-                elif key is None or key is ANY_KEY or type(key) is Through:
+                elif key is None or key is ANY_KEY or type(key) in (Again, Through):
                     return False
         return True
 

@@ -17,6 +17,7 @@ from semac.anf.walk import all_blocks, blocks, exit_operands, params_of
 from semac.anf.walk import bound as bound_by
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+from semac.optimize.own.carried import Part, carried
 from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, concerns, handed, is_relevant, starts
 from semac.optimize.own.groups import Groups
 from semac.optimize.own.representation import (
@@ -43,11 +44,13 @@ def analyzed(unit: Unit, form: Representation) -> Analysis:
     """
     everything = all_code(unit)
     code = [part for part in everything if is_relevant(part, form)]
+    form.carried = carried(everything, form.tags)
     analysis = Analysis(code, form, frozenset())
     analysis.unite()
     wanted = {member for member, group in analysis.groups.group_of.items() if group.gains and group.kind}
     if not wanted:
         return analysis
+    wanted |= {member.function for member in wanted if type(member) is Part}
     elsewhere = called_elsewhere(everything)
     concerned = [part for part in code if concerns(part, wanted, form)]
     general: frozenset[Any] = frozenset()
@@ -88,10 +91,20 @@ class Analysis:
     def unite(self) -> None:
         for code in self.code:
             self.united(code)
+        if self.form.carried is not None:
+            for part, source in self.form.carried.passed:
+                self.hand_on(source, part)
+                self.hand_on(part, source)
 
     def united(self, code: Code) -> None:
         function, own_blocks = code.function, code.blocks
         bound = {instr.var for inner in own_blocks for instr in inner.instrs}
+        for inner in own_blocks:
+            for instr in inner.instrs:
+                if type(instr.op) is anf.Assign and instr.op.define == "local" and not instr.op.var.captured:
+                    bound.add(instr.op.var)
+                elif self.form.carried is not None and instr.op in self.form.carried.taken:
+                    bound.update(bound_by(instr.op))
         for inner in own_blocks:
             for instr in inner.instrs:
                 if type(instr.op) in (anf.Read, anf.Assign):
@@ -130,9 +143,13 @@ class Analysis:
 
     def instruction(self, instr: Let, bound: set[Any]) -> None:
         op, var = instr.op, instr.var
-        for part in bound_by(op):
-            if type(op) not in LOOPS or part not in op.params:  # type: ignore[attr-defined]
-                self.groups.spoil(part, "part of another value")
+        parts = self.form.carried.parts(op) if self.form.carried is not None else []
+        for part, value in parts:
+            self.part(part, value)
+        if not parts or type(op) is anf.MakeVector:
+            for bound_var in bound_by(op):
+                if type(op) not in LOOPS or bound_var not in op.params:  # type: ignore[attr-defined]
+                    self.groups.spoil(bound_var, "part of another value")
         if type(op) is anf.Comprehension:
             for inner in blocks(op):
                 for value in exit_operands(inner.exit):
@@ -167,6 +184,16 @@ class Analysis:
             self.hand_on(known_callee(op), var)
         elif not any(use.target is var for use in uses):
             self.groups.spoil(var, "not fresh")
+
+    def part(self, part: Part, value: Any) -> None:
+        """What is at a position of a vector goes into it from an operand, or out of it to a variable."""
+        if type(value) is not Var:
+            if not self.form.is_held(value) and value.type.tags:
+                self.groups.spoil(part, "not only maps")
+        elif self.form.holds(value.type):
+            self.hand_on(part, value)
+        else:
+            self.groups.spoil(part, "not only maps")
 
     def hand_on(self, source: Any, target: Any) -> None:
         general = self.groups.general
@@ -276,6 +303,9 @@ class Liveness:
     def instruction(self, instr: Let, live: Live, always: Live) -> None:
         op = instr.op
         later = live.pop(instr.var, 0) if instr.var is not None else 0
+        if type(op) is anf.Destructure:
+            for var in bound_by(op):
+                live.pop(var, None)
         if type(op) is anf.Read:
             if self.form.holds(op.var.type):  # the map stays the variable's until what it was read in is changed
                 live[op.var] = live.get(op.var, 0) | READING | later

@@ -49,6 +49,7 @@ class Representation:
 
     def __init__(self) -> None:
         self.kept: dict[Op, list[Use]] = {}
+        self.carried: Any = None  # what functions return in vectors (`own/carried.py`)
 
     def holds(self, type_: Type) -> bool:
         """Whether values of a type surely can have the form."""
@@ -93,6 +94,11 @@ class Representation:
             return self.builtin_uses(op, var)  # type: ignore[arg-type]
         if kind is anf.CallRuntime:
             return self.runtime_uses(op)  # type: ignore[arg-type]
+        if kind is anf.MakeVector:
+            parts = self.carried.parts(op) if self.carried is not None else []
+            if not parts:
+                return self.each(op, {})
+            return [Use(value.var, MOVE, part) for part, value in parts if self.is_held(value)]
         if kind is anf.Move:
             return [Use(value.var, MOVE, var) for value in operands(op) if self.is_held(value)]  # type: ignore[union-attr]
         if kind is anf.Call:

@@ -151,6 +151,8 @@ class Rewriter:
         self.out.append(instr)
         if type(op) is anf.Call and var is not None and self.kind(known_callee(op)) and not self.kind(var):
             self.wrap_result(instr, self.kind(known_callee(op)))
+        if type(op) is anf.Destructure and self.form.carried is not None:
+            self.wrap_parts(op)
 
     def has_already(self, op: anf.Assign) -> bool:
         """Whether a variable is set to the value that it was read for, which has changed in place since."""
@@ -181,6 +183,15 @@ class Rewriter:
         instr.var = entries
         self.let(var, op, self.general_form(kind, Ref(entries, op.type), op.span, op.type))
 
+    def wrap_parts(self, op: anf.Destructure) -> None:
+        """A function gives bare values in a vector to variables that hold the general form."""
+        for part, var in self.form.carried.parts(op):
+            if self.kind(part) and not self.kind(var):
+                entries = Var("", var.owner)
+                entries.hint, entries.defined, entries.type = self.hint, 1, var.type
+                op.pattern.parts[part.position].var = entries  # type: ignore[attr-defined]
+                self.out.append(Let(var, self.general_form(self.kind(part), Ref(entries, var.type), op.span, var.type)))
+
     def let(self, var: Var, old: anf.Op, new: anf.Op) -> None:
         """Binds a variable to another operation."""
         self.out.append(Let(var, new))
@@ -204,6 +215,8 @@ class Rewriter:
         """The operands that go to a variable as they are, and that variable."""
         if type(op) in (anf.Move, anf.Logic):
             return [(operands(op)[0], var)]
+        if type(op) is anf.MakeVector and self.form.carried is not None:
+            return [(value, part) for part, value in self.form.carried.parts(op)]
         if type(op) is anf.Assign:
             return [(op.value, op.var)]
         if isinstance(op, anf.Loop | anf.For):

@@ -1,4 +1,5 @@
-"""Lists that grow at their head as Python lists that grow at their end: `cons` appends, `car` reads the last item.
+"""Lists that grow at their head as Python lists that grow at their end: `cons` appends, `car` reads the last item, and
+`(append new todo)` adds the new items to the stack.
 
 A program that collects items with `cons` and reverses them at the end then makes no cells. Where others get to see such
 a list, a list of the language is made of it, once: nothing uses the stack afterwards.
@@ -13,8 +14,9 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.typenames import ATOMIC
 from semac.anf import nodes as anf
 from semac.anf.literals import literal
-from semac.anf.nodes import Block, Expr, Jump, Let, Lit, Op, Python, Ref
+from semac.anf.nodes import Block, CallRuntime, Expr, Jump, Let, Lit, Op, Python, Ref
 from semac.anf.walk import all_blocks, map_exit, map_operands, params_of, sets
+from semac.ir.intrinsics import PUSH_ALL
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.loops.cursors import RESTS
@@ -25,7 +27,7 @@ from semac.optimize.own.char_stacks import is_join, text_groups
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
 from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
-from semac.types.lattice import ANY, BOOL, LIST, NEVER, NIL, STR, Type, atom, list_of
+from semac.types.lattice import ANY, BOOL, LIST, NEVER, NIL, SEQUENCE, STR, Type, atom, list_of
 
 READERS = {
     "null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "car": "top", "first": "top",
@@ -58,11 +60,21 @@ class Stacks(Representation):
             return self.each(op, {0: READ})
         if var in self.asked:
             return self.each(op, {1: READ})
-        change = 1 if op.name == "cons" and count == 2 else 0 if op.name in RESTS and count == 1 else None
+        if count == 2 and (op.name == "cons" or (op.name == "append" and self.is_push(op))):
+            change: int | None = 1
+        else:
+            change = 0 if op.name in RESTS and count == 1 else None
         if change is None:
             return self.each(op, {})
         uses = self.each(op, {change: CHANGE})
         return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
+
+    def is_push(self, op: anf.CallBuiltin) -> bool:
+        """Whether `append` puts items in front of a list that was there before, unlike in a queue."""
+        items, rest = op.args
+        if not items.type.only(SEQUENCE) or not self.is_held(rest):
+            return False
+        return not self.fresh(rest.var.op)  # type: ignore[union-attr]
 
 
 def is_short_list(value: Any) -> bool:
@@ -79,7 +91,7 @@ def stack_lists(unit: Unit) -> None:
     Assumes inferred types. Sound because a stack is changed only where liveness shows that its list is read nowhere
     else afterwards. Linear because a stack that is copied into a list of the language is used no more.
     """
-    if not calls_any(unit, frozenset(("cons",))):
+    if not calls_any(unit, frozenset(("cons",))) and not pushes(unit):
         return
     for form in unit.blocks:
         for block in list(all_blocks(form)):
@@ -87,6 +99,17 @@ def stack_lists(unit: Unit) -> None:
     asked = asked_in(unit) if calls_any(unit, frozenset(("member",))) and "members" not in left_out(unit) else set()
     rewrite_groups(unit, Stacks(asked), StackRewriter)
     give_truth(unit, {var for var in asked if var is not None and type(var.op) is not anf.CallBuiltin})
+
+
+def pushes(unit: Unit) -> bool:
+    """Whether `append` puts items in front of what is left of a list, or of what a variable holds."""
+    form = Stacks()
+    return any(
+        type(op := instr.op) is anf.CallBuiltin and op.name == "append" and len(op.args) == 2 and form.is_push(op)
+        for block in unit.blocks
+        for inner in all_blocks(block)
+        for instr in inner.instrs
+    )
 
 
 def bind_short_lists(block: Block) -> None:
@@ -234,6 +257,12 @@ class StackRewriter(Rewriter):
             replace(instr, Python(TAKES.get(op.kind, "take_top"), op.args, span=op.span, type=op.type))
         return True
 
+    def pushed(self, subject: Ref, items: Expr) -> Op:
+        """The items of a list or vector go in front of those of a stack."""
+        if self.form.is_held(items) and self.kind(items.var):  # type: ignore[union-attr]
+            return Python("extend", [subject, items])
+        return CallRuntime(PUSH_ALL, [subject, items])
+
     def changed(self, instr: Let) -> Ref:
         op: Any = instr.op
         subject: Ref = op.args[-1]
@@ -242,7 +271,7 @@ class StackRewriter(Rewriter):
             dropped -= 2
         elif dropped and self.took_top(subject):
             dropped -= 1
-        changes = [Python("drop_last" if op.filled else "drop_top", [subject]) for _ in range(dropped)]
+        changes: list[Op] = [Python("drop_last" if op.filled else "drop_top", [subject]) for _ in range(dropped)]
         if op.name == "cons":
             head = op.args[0]
             if self.is_text(subject.var):
@@ -250,6 +279,8 @@ class StackRewriter(Rewriter):
             if self.form.is_held(head) and self.kind(head.var):
                 head = self.wrapped(head, op.span)
             changes = [Python("append", [subject, head])]
+        if op.name == "append":
+            changes = [self.pushed(subject, op.args[0])]
         for change in changes:
             change.span, change.type = op.span, atom(NIL)
             self.out.append(Let(None, change))

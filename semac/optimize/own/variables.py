@@ -150,7 +150,8 @@ class Uses:
             left -= len(used)
             if instr.var is not None and instr.var in self.aliases:
                 left += uses_of(block, instr.var)
-            if (left or not self.is_stored) and not (used or self.is_still(op)):
+            is_seen = used and (type(op) is anf.Comprehension or not blocks(op))  # `fits` has looked at all of it
+            if (left or not self.is_stored) and not (is_seen or self.is_still(op)):
                 return False
         return not left and self.is_stored
 
@@ -179,6 +180,8 @@ class Uses:
             return bool(INDEX[op.name][6]) and is_quiet(op) and op.name not in CHANGERS
         if type(op) is anf.Assign:
             return op.var is not self.variable
+        if type(op) is anf.Read:  # until it is stored, a change must not be seen
+            return self.is_stored or op.var is not self.variable
         if type(op) in (anf.If, anf.Logic):
             return all(self.is_still(instr.op) for inner in blocks(op) for instr in inner.instrs)
         return type(op) in STILL or (type(op) is anf.CallRuntime and op.path in LOOKS)

@@ -14,6 +14,7 @@ from semac.anf.nodes import Assign, Block, CallBuiltin, CallRuntime, Closure, Ex
 from semac.anf.nodes import Python as PythonOp
 from semac.anf.step_nodes import Pull
 from semac.anf.walk import all_blocks, bound, code_of, exit_operands, operands
+from semac.ir.intrinsics import PUSH_ALL
 from semac.ir.nodes import Function, Var
 from semac.optimize.steps.waits import PURE, RUNTIME, called_by, functions_of, takes_function
 from semac.types.lattice import BOOL, CHAR, FN, KEYWORD, NIL, NUMBER, STR, SYMBOL
@@ -27,7 +28,7 @@ EXCEPT = (
     "sema_runtime.tasks.", "sema_runtime.conditions.", "sema_runtime.values.promises:", "sema_runtime.values.mutable:",
     "sema_runtime.values.parameters:", "sema_runtime.values.functions:", "sema_runtime.values.macros:",
 )  # fmt: skip
-CHANGES = frozenset(("drop_key", "push", "append", "drop_top", "drop_last", "take_last", "take_top"))  # of `Python`
+CHANGES = frozenset(("drop_key", "push", "append", "extend", "drop_top", "drop_last", "take_last", "take_top"))
 
 
 @cache
@@ -100,7 +101,8 @@ def changed(op: Op) -> Expr | None:
     """The list or dict of the compiler's own that an operation changes in place."""
     if type(op) is anf.SetItem:
         return op.subject
-    return op.args[0] if type(op) is PythonOp and op.kind in CHANGES else None
+    is_change = (type(op) is PythonOp and op.kind in CHANGES) or (type(op) is CallRuntime and op.path == PUSH_ALL)
+    return op.args[0] if is_change else None  # type: ignore[attr-defined]
 
 
 def is_own(value: Expr, mine: set[Var]) -> bool:

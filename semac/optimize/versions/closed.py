@@ -205,8 +205,10 @@ def knows_more(version: Version, demands: Demands) -> bool:
 
 
 def knows_more_of_globals(version: Version) -> bool:
-    pairs = zip(instructions(version.private.code), instructions(version.public.code), strict=True)
-    return any(type(copied.op) is Read and copied.op.type is not original.op.type for copied, original in pairs)
+    """The same of a global: the two may differ in what was folded."""
+    known = {instr.op.var: instr.op.type for instr in instructions(version.public.code) if type(instr.op) is Read}
+    reads = [instr.op for instr in instructions(version.private.code) if type(instr.op) is Read]
+    return any(known.get(op.var, op.type) is not op.type for op in reads)
 
 
 def changes_state(function: Function) -> bool:

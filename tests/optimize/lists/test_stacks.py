@@ -45,6 +45,13 @@ STACKS = [
     ("(define (f n) (let loop ((s (list n)) (out 0)) (cond ((null? s) out) ((zero? (first s)) (loop (rest s) "
      "(+ out 1))) (else (let ((more (rest s)) (top (first s))) (if (even? top) (loop (cons (quotient top 2) more) out) "
      "(loop (cons (- top 1) (cons 0 more)) out))))))) (f 11)", "4"),
+    # several items at once
+    ("(define (f n) (let loop ((todo (list 1)) (out 0)) (cond ((null? todo) out) ((> (first todo) n) (loop (rest todo)"
+     " (+ out 1))) (else (loop (append (map (fn (k) (+ k (first todo))) [1 2 4]) (rest todo)) out))))) (f 4)", "15"),
+    ("(define (f n) (let loop ((i 0) (a '()) (b (list :x))) (if (= i n) [(append a b) i] (loop (+ i 1) (cons i a) "
+     "(append [i (- i)] b))))) (list (f 0) (f 2))", "([(:x) 0] [(1 0 1 -1 0 0 :x) 2])"),
+    ("(define (leaves t) (if (number? t) (list t) (append (leaves (nth t 0)) (leaves (nth t 1))))) "
+     "(leaves [1 [[2 3] 4]])", "(1 2 3 4)"),
 ]  # fmt: skip
 SHARED = [
     ("(define (f n) (let loop ((i 0) (s '())) (let ((more (cdr s))) (if (= i n) (list i (length s) more) "
@@ -62,6 +69,14 @@ SHARED = [
     ("(define (f n) (let loop ((i 0) (acc '())) (if (= i n) (try (begin (cons 1 acc) (throw 1)) (catch e acc)) "
      "(loop (+ i 1) (cons i acc))))) (f 2)", "(1 0)"),
     ("(reduce + (cons 0 (list 1 2)))", "3"),
+    ("(define (f n) (let loop ((i 0) (s (list 7))) (if (= i n) s (loop (+ i 1) (append s s))))) (list (f 0) (f 2))",
+     "((7) (7 7 7 7))"),
+    ("(define (f n) (let loop ((i 0) (s (list 7)) (old '())) (if (= i n) (list s old) (loop (+ i 1) (append (list i) s) "
+     "s)))) (f 2)", "((1 0 7) (0 7))"),
+    ("(define (f x) (let loop ((i 0) (s (list 7))) (if (= i 2) s (loop (+ i 1) (append x s))))) (list (f [1]) (f '(2 3))"
+     " (try (f 5) (catch e (:message e))))", '((1 1 7) (2 3 2 3 7) "expected list or vector, got int")'),
+    ("(define (f n) (let loop ((i 0) (q (list 0))) (if (= i n) q (loop (+ i 1) (append (rest q) (list i (* i i))))))) "
+     "(f 3)", "(1 1 2 4)"),
     ("(define (d i) (or (and (null? i) '()) (cons 1 (d '())))) "
      "(try (d '(1)) (catch e (list :err e)))", "(1)"),
     ("(define (d i) (or (and (null? i) {}) (assoc (d '()) :a 1))) (d '(1))", "{:a 1}"),

@@ -375,6 +375,11 @@ def append(*collections: Any) -> List:
     return List(joined)
 
 
+def push_all(stack: list[Any], items: Any) -> None:
+    """`append` of items and a stack, whose last item is the first of the list that it stands for."""
+    stack += (items.flat or items.items if type(items) is List else seq(items))[::-1]
+
+
 def spliced(*parts: Any) -> List:
     """The list for a quasiquote template with splices."""
     joined: list[Any] = []

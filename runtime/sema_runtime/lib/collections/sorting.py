@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.atoms import TEXTS, Char, Keyword
+from sema_runtime.values.atoms import MAPS, TEXTS, Char, Keyword
 from sema_runtime.values.errors import SemaTypeError
 from sema_runtime.values.lists import List
 from sema_runtime.values.lookup import keyword_reader
@@ -42,6 +42,9 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
         return List(list(items))
     if not callable(comparator):
         not_callable(comparator)
+    order = getattr(comparator, "__sema_order__", None)
+    if order is not None and (found := _by_each(items, *order)) is not None:
+        return List(found)
     name = getattr(comparator, "__sema_name__", "")
     kind = COMPARED.get(name)
     if kind is not None and set(map(type, items)) == {kind}:
@@ -112,23 +115,48 @@ def sorted_in_turn(
         columns += zip(*map(key, items))  # noqa: B905  (equally long)
     except Exception:  # the comparator fails in its own way
         return sort(collection, comparator)
+    found = _by_all(items, columns, downs, is_turned, differences)
+    return sort(collection, comparator) if found is None else List(found)
+
+
+def ordered_by_each(comparator: Any, keys: Any, is_down: bool, is_turned: bool) -> None:
+    """Says of a comparator that it compares what each of the keys has of both elements, until two differ."""
+    if hasattr(comparator, "__dict__"):  # no machine code
+        comparator.__sema_order__ = keys, is_down, is_turned
+
+
+def _by_each(items: Sequence[Any], keys: Any, is_down: bool, is_turned: bool) -> list[Any] | None:
+    """Maps in the order of keywords, as `sorted_in_turn`; None where the comparator has to be asked."""
+    keys = keys.items if type(keys) is List else keys
+    if type(keys) is not tuple and type(keys) is not list:
+        return None
+    if set(map(type, keys)) != {Keyword} or not MAPS.issuperset(map(type, items)):
+        return None
+    columns = [[item.d.get(key) for item in items] for key in keys]
+    return _by_all(items, columns, (is_down,) * len(columns), is_turned, (False,) * len(columns))
+
+
+def _by_all(
+    items: Sequence[Any], columns: list[Any], downs: tuple[bool, ...], is_turned: bool, differences: tuple[bool, ...]
+) -> list[Any] | None:
+    """The items in the order of columns of keys; None where Python orders some otherwise than Sema."""
     kinds = [set(map(type, column)) for column in columns]
     for kind, column, is_difference in zip(kinds, columns, differences):  # noqa: B905  (no columns: no items)
         if kind != {int} and (is_difference or not _are_ordered(kind, column)):
-            return sort(collection, comparator)
+            return None
     order = list(range(len(items)))
     if is_turned:
         order.reverse()
     of_texts = {down for kind, down in zip(kinds, downs) if kind == {str}}  # noqa: B905
     if len(of_texts) == 2:
-        return List(_by_columns(items, columns, downs, order))
+        return _by_columns(items, columns, downs, order)
     is_down = True in of_texts
     for index, down in enumerate(downs[: len(columns)]):
         if down is not is_down and kinds[index] != {str}:  # numbers can be negative instead
             columns[index] = [-number for number in columns[index]]
     keys = list(zip(*columns))  # noqa: B905
     order.sort(key=keys.__getitem__, reverse=is_down)
-    return List([items[index] for index in order])
+    return [items[index] for index in order]
 
 
 def _by_columns(items: Sequence[Any], columns: list[Any], downs: tuple[bool, ...], order: list[int]) -> list[Any]:
