@@ -133,6 +133,13 @@ PROGRAMS = {
         "((3 -1 2 2 1/2 4 #t #f) (3.5 -0.5 3.0 2.0 0.75 5.0 #t #f) (2.5 1.5 1.0 2.0 4.0 4.5 #f #f)"
         " (6.0 2.0 8.0 4.0 2.0 10.0 #f #f))",
     ),
+    "the greater and the lesser of an int and of what may be none": (
+        "(define (f x) (try (list (max 2 x) (min x 2)) (catch e (:message e))))"
+        "(define (g m k) (try (foldl (fn (n i) (max n (get m k))) 0 (range 2)) (catch e (:message e))))"
+        "(list (map f (list 1 3 2 2.0 2.5 5/2 nil #t)) (map (fn (k) (g {:a 1 :b 4} k)) '(:a :b :c)))",
+        '(((2 1) (3 2) (2 2) (2.0 2.0) (2.5 2.0) (5/2 2) "expected number, got nil" "expected number, got bool")'
+        ' (1 4 "expected number, got nil"))',
+    ),
     "operators of one operand, and of many": (
         "(define (f a b c) (list (- a) (+ a) (* a) (- a b c) (< a b c) (= a a a) (max a) (min a b c)))"
         "(list (f 2 3.0 4) (f 0.5 1 2))",

@@ -16,6 +16,11 @@ FIB = (
     "(define (fib n memo) (cond ((< n 2) [n memo]) ((contains? memo n) [(get memo n) memo]) (else "
     "(let* (([a memo] (fib (- n 1) memo)) ([b memo] (fib (- n 2) memo))) [(+ a b) (assoc memo n (+ a b))]))))"
 )
+FAILING = (  # a function that ends in an error in one of its branches
+    "(define (fail k) (throw {:bad k})) (define (of m k) (cond ((contains? m k) [(get m k) m]) ((= k 7) (throw k)) "
+    '((= k 8) (fail k)) ((= k 9) (error "nine")) (else (let (([v m] (deeper m (quotient k 2)))) [v (assoc m k v)]))))'
+    "(define (deeper m k) (if (< k 2) [k (assoc m k k)] (let (([v m] (of m k))) [(+ 1 v) m])))"
+)
 CASES = [
     ("(define (f a) (assoc {:id (assoc {} :name nil)} :value 1)) (f 0.1)", "{:id {:name nil} :value 1}"),
     ("(define (d f) (up (mk f 1))) (define (up c) (assoc c :k 1)) (define (mk f b) {:k f}) "
@@ -50,6 +55,12 @@ CASES = [
      "(list (assoc a 0 0) b))) (f 7)", "({0 0 7 1} {7 1})"),
     ("(define (down n m) (if (= n 0) [m n] (again n (assoc m n n)))) (define (again n m) (down (- n 1) m)) "
      "(define (f n) (let (([m _] (down n {}))) m)) (list (f 2) (f 3))", "({1 1 2 2} {1 1 2 2 3 3})"),
+    (f"{FAILING} (define (all ks) (foldl (fn (m k) (let (([_ m] (of m k))) m)) {{}} ks)) (define (tried k) (try (all "
+     "(list 4 5 k)) (catch e (list (:value e) (:message e))))) (map tried '(10 14 17 18))",
+     '({1 1 2 1 4 2 5 2 10 3} (7 "7") ({:bad 8} "{:bad 8}") (nil "nine"))'),
+    (f"{FAILING} (define (f ks) (foldl (fn (m k) (try (let (([v n] (of m k))) (assoc n :v v)) "
+     "(catch e (assoc m :failed (count m))))) {} ks)) (f '(4 14 5 18 17 10))",
+     "{1 1 2 1 4 2 5 2 10 3 :failed 6 :v 3}"),
     ("(define (show m0 m1) (println m1) m1) "
      "(define (mk l) (println 1) (assoc {:k 0} :j (foldl (fn (m b) (assoc m b b)) {} l))) "
      "(show (mk '(1 2)) (show {} {:k 1}))", "{:k 1}"),
@@ -64,6 +75,11 @@ def test_answers(text: str, expected: str, mode: str, optimize: bool) -> None:
     unit = compile_source(text, "<test>", mode, result=True, optimize=optimize, watch=Verifier())
     exec(unit.code, scope)
     assert to_text(scope[RESULT]) == expected
+
+
+def test_functions_that_end_in_errors_own_their_maps() -> None:
+    text = f"{FAILING} (define (all ks) (foldl (fn (m k) (let (([_ m] (of m k))) m)) {{}} ks)) (println (all '(4 5)))"
+    assert "with_entry" not in compile_source(text, "<test>", "program").python_text()
 
 
 def test_a_map_thrown_inside_of_an_expression() -> None:

@@ -23,6 +23,7 @@ class Programs(Choices):
 
     def program(self) -> str:
         forms = ["(define kept '())", "(define shared {1 1})" if not self.is_nested else "(define shared {1 {:n 1}})"]
+        forms.append("(define (fail x) (throw x))")
         forms += [self.function(f"f{index}") for index in range(self.random.randrange(1, 4))]
         for index in range(self.random.randrange(1, 4)):
             forms.append(f"(define g{index} {self.top()})")
@@ -73,7 +74,10 @@ class Programs(Choices):
         if what == 8:
             throws = f"(when {self.test(scope)} (throw {self.int(scope)}))"
             risky = f"(begin {throws} {self.result(shape, depth - 1, scope)})"
-            return self.pick(risky, f"(try {risky} (catch e {self.result(shape, 0, scope)}))")
+            fails = self.pick(f"(throw {self.int(scope)})", '(error "failed")', f"(fail {self.int(scope)})")
+            ends = f"(if {self.test(scope)} {fails} {self.result(shape, depth - 1, scope)})"
+            caught = f"(try {self.pick(ends, risky)} (catch e {self.result(shape, 0, scope)}))"
+            return self.pick(ends, ends, risky, caught)
         parts = {"i": lambda: self.int(scope), "m": lambda: self.map(depth, scope)}
         if shape[0] == "{":
             return f"{{:v {self.int(scope)} :m {self.map(depth, scope)}}}"

@@ -24,7 +24,6 @@ from semac.anf.nodes import (
     Assign,
     Block,
     Call,
-    CallBuiltin,
     Closure,
     Expr,
     For,
@@ -37,7 +36,6 @@ from semac.anf.nodes import (
     Read,
     Ref,
     Result,
-    Throw,
     Try,
     With,
 )
@@ -52,10 +50,10 @@ from semac.optimize.fields.layouts import Group, Layout, Shape, Whole
 from semac.optimize.fields.split import split_code, stops
 from semac.optimize.fields.threads import Threader
 from semac.optimize.loops.functions import temporary
+from semac.optimize.own.carried import is_raise
 from semac.optimize.own.code import Code, all_code
 
 NESTED = (If, Match, Loop, For, Try, With)  # operations whose value is that of a block inside
-RAISERS = frozenset(("error", "throw", "raise"))
 
 
 SEEN = 1  # a position at which nothing is taken apart: what is read of a variable that changes
@@ -316,8 +314,7 @@ def is_nil(value: Expr) -> bool:
 
 def is_raised(value: Expr) -> bool:
     """Whether a value never comes into being."""
-    op = value.var.op if type(value) is Ref else None
-    return type(op) is Throw or (type(op) is CallBuiltin and op.name in RAISERS)
+    return type(value) is Ref and is_raise(value.var.op)
 
 
 def is_plain(function: Function) -> bool:

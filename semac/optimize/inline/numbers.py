@@ -7,10 +7,10 @@ be rounded, and `math` raises where the language has NaN or an infinity.
 
 from __future__ import annotations
 
-from semac.anf.nodes import Block, CallBuiltin, Expr, Guarded, If, Lit, Move, Op, Python, Result
+from semac.anf.nodes import Block, CallBuiltin, Expr, Guarded, If, Lit, Move, Op, Python, Ref, Result
 from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
 from semac.optimize.operators import tests_of_reals
-from semac.types.lattice import ABOVE_ZERO, BOOL, CHAR, FLOAT, INT, NATURAL, REAL, atom
+from semac.types.lattice import ABOVE_ZERO, BOOL, CHAR, FLOAT, INT, NATURAL, NIL, REAL, atom
 
 BOOL_TYPE = atom(BOOL)
 ZERO = Lit(0, atom(INT))
@@ -130,12 +130,30 @@ def extreme(op: CallBuiltin, place: Place) -> Op | None:
     if not all_only(op.args, FLOAT):
         if not place.guards or not all(may_be(arg.type, REAL) for arg in op.args):
             return None
+        unknown = unknown_ints(op.args)
+        if len(unknown) == 1 and may_be_ints(op.args):
+            return extreme_with_int(op, place, unknown[0])
         return guarded(op, "first_of", ("number", (0, 1)), ("le" if op.name == "min" else "ge", (0, 1)))
     then, otherwise = place.nested(), place.nested()
     test = place.bind(python("le" if op.name == "min" else "ge", first, second), "test", BOOL_TYPE)
     other = guarded(CallBuiltin(op.name, [first, second]), "second_of", ("gt" if op.name == "min" else "lt", (0, 1)))
     value = otherwise.bind(other, "other", atom(FLOAT))
     return If(test, Block(then.before, Result(first)), Block(otherwise.before, Result(value)))
+
+
+def extreme_with_int(op: CallBuiltin, place: Place, unknown: int) -> Op:
+    """`(a if a <= b else b) if type(b) is int else min(a, b)`: one operand is an int, the other may be."""
+    asked = op.args[unknown]
+    then, otherwise = place.nested(), place.nested()
+    if asked.type.only(INT | NIL):
+        is_nil = place.bind(python("is_none", asked), "is_nil", BOOL_TYPE)
+        test = place.bind(python("not", is_nil), "is_int", BOOL_TYPE)
+    else:
+        test = place.bind(python("is_int", asked), "is_int", BOOL_TYPE)
+    ints: list[Expr] = [Ref(arg.var, atom(INT)) if arg is asked and type(arg) is Ref else arg for arg in op.args]
+    value = then.bind(smaller(op, then, ints[0], ints[1]), op.name, atom(INT))
+    failed = otherwise.bind(CallBuiltin(op.name, list(op.args), fixed=op.fixed), op.name, op.type)
+    return If(test, Block(then.before, Result(value)), Block(otherwise.before, Result(failed)))
 
 
 def smaller(op: CallBuiltin, place: Place, first: Expr, second: Expr) -> Op:

@@ -20,6 +20,7 @@ from semac.optimize.own.code import Code, called_elsewhere
 from semac.optimize.own.representation import known_callee
 from semac.types.lattice import VECTOR
 
+RAISERS = frozenset(("error", "throw", "raise"))
 NESTED = (anf.If, anf.Match, anf.Loop, anf.For, anf.Try)  # operations whose value is that of a block inside
 
 
@@ -166,13 +167,26 @@ class Finder:
 
 
 def ends_of(block: Block) -> Iterator[Block]:
-    """The blocks whose results are that of a block."""
+    """The blocks whose results are that of a block; not those that end in an error, which give nothing."""
     exit_ = block.exit
     if type(exit_) is not Result:
         return
     last = block.instrs[-1] if block.instrs else None
-    if last is not None and type(last.op) in NESTED and type(exit_.value) is Ref and exit_.value.var is last.var:
+    if last is None or type(exit_.value) is not Ref or exit_.value.var is not last.var:
+        yield block
+    elif type(last.op) in NESTED:
         for inner in value_blocks(last.op):
             yield from ends_of(inner)
-    else:
+    elif not raises(last.op):
         yield block
+
+
+def raises(op: Op) -> bool:
+    """Whether an operation never gives a value: an error, or a call of a function that always ends in one."""
+    if type(op) is anf.Call:
+        return not op.type.tags
+    return is_raise(op)
+
+
+def is_raise(op: Op | None) -> bool:
+    return type(op) is anf.Throw or (type(op) is anf.CallBuiltin and op.name in RAISERS)
