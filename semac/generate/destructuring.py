@@ -9,6 +9,7 @@ from semac.anf.nodes import (
     AnyPattern,
     BadPattern,
     CallBuiltin,
+    Comprehension,
     Destructure,
     Expr,
     Lit,
@@ -16,6 +17,8 @@ from semac.anf.nodes import (
     MakeVector,
     MapPattern,
     Pattern,
+    Python,
+    Ref,
     SequencePattern,
     VarPattern,
 )
@@ -24,26 +27,49 @@ from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name
 from semac.generate.sources import is_list_object
+from semac.ir.intrinsics import ITEMS_OF
 from semac.types.lattice import FLAT, VECTOR
 
+BARE = frozenset((*ITEMS_OF.values(), "spliced_items", "tuple"))
 MATCHING = "sema_runtime.values.matching:"
 LIST = "sema_runtime.values.lists:List"
 
 
 def destructure(c: Context, op: Destructure, dest: Dest) -> None:
     if not known_shape(c, op):
-        take_apart(c, op.pattern, parts_of(c, op), c.loc(op))
+        pattern, loc = op.pattern, c.loc(op)
+        is_own = is_own_items(op.value)
+        if type(pattern) is SequencePattern and not pattern.or_nil and (is_own or is_flat(c, op.value)):
+            items = c.expr(op.value)
+            items = items if is_own else attribute(items, "flat", loc)
+            assign_items(c, pattern, items if pattern.fits else of_items(c, items, pattern, loc), loc)
+        else:
+            take_apart(c, pattern, c.expr(op.value), loc)
     if dest.after:
         c.append(ast.Break(**c.loc(op)))
 
 
-def parts_of(c: Context, op: Destructure) -> ast.expr:
-    """What is taken apart: of a flat list that surely fits, its items."""
-    value = c.expr(op.value)
-    fits = type(op.pattern) is SequencePattern and op.pattern.fits and not op.pattern.or_nil
-    if fits and op.value.type.only(FLAT) and is_list_object(op.value) and not c.module.unit.is_text:
-        return attribute(value, "flat", c.loc(op))
-    return value
+def is_flat(c: Context, value: Expr) -> bool:
+    """Whether a value is a list that has its items at hand."""
+    return value.type.only(FLAT) and is_list_object(value) and not c.module.unit.is_text
+
+
+def is_own_items(value: Expr) -> bool:
+    """Whether a value prints as the items of a list, which is one of Python's own (optimize/loops/bare.py)."""
+    made = value.var.op if type(value) is Ref else value
+    if type(made) is Python:
+        return made.kind in BARE and value.type.only(FLAT)
+    return type(made) is Comprehension and made.bare
+
+
+def of_items(c: Context, items: ast.expr, pattern: SequencePattern, loc: Loc) -> ast.expr:
+    """`xs.flat if len(xs.flat) == 2 else destructure(xs.flat, 2)`: where they are too few or too many, it raises."""
+    if not isinstance(items, ast.Name) and not (isinstance(items, ast.Attribute) and isinstance(items.value, ast.Name)):
+        items = c.save(items, "items", loc)
+    size = const(len(pattern.parts), loc)
+    function, order = ("destructure", ast.Eq()) if pattern.rest is None else ("destructure_rest", ast.GtE())
+    test = compare(call(builtin("len", loc), [items], loc), order, size, loc)
+    return ast.IfExp(test, items, call(c.runtime(MATCHING + function, loc), [items, size], loc), **loc)
 
 
 def known_shape(c: Context, op: Destructure) -> bool:
@@ -126,8 +152,13 @@ def take_apart(c: Context, pattern: Pattern, value: ast.expr, loc: Loc) -> None:
 
 
 def take_sequence_apart(c: Context, pattern: SequencePattern, value: ast.expr, loc: Loc) -> None:
-    parts, rest = pattern.parts, pattern.rest
     source = value if pattern.fits and not pattern.or_nil else of_length(c, value, pattern, loc)
+    assign_items(c, pattern, source, loc)
+
+
+def assign_items(c: Context, pattern: SequencePattern, source: ast.expr, loc: Loc) -> None:
+    """Assigns the items of a sequence of Python, which are as many as the pattern takes."""
+    parts, rest = pattern.parts, pattern.rest
     targets: list[ast.expr] = []
     later: list[tuple[Any, str]] = []
     for part in [*parts, *([rest] if rest is not None else [])]:

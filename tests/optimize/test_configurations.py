@@ -140,6 +140,17 @@ PROGRAMS = {
         '(((2 1) (3 2) (2 2) (2.0 2.0) (2.5 2.0) (5/2 2) "expected number, got nil" "expected number, got bool")'
         ' (1 4 "expected number, got nil"))',
     ),
+    "lists that are taken apart as soon as they are made": (
+        '(define (f t) (let (([a b] (string/split t ","))) (list b a))) (define (g t) (let (([a & more] (string/split'
+        ' t ","))) (list more a))) (define (h xs) (let* ((ys (map (fn (x) (+ x 1)) xs)) ([a b & _] ys)) (list a b'
+        " (length ys)))) (define (k xs) (let (([a [b c]] (reverse xs))) (list a b c)))"
+        "(define (tried f x) (try (f x) (catch e (:message e))))"
+        '(list (map (fn (t) (tried f t)) \'("1,2" "1" "1,2,3")) (map (fn (t) (tried g t)) \'("1,2" "")) (map (fn (x)'
+        " (tried h x)) '((1 2) (1) (1 2 3))) (map (fn (x) (tried k x)) (list (list [2 3] 1) '(1 2) (list [2] 1))))",
+        '((("2" "1") "destructure: expected 2 elements, got 1" "destructure: expected 2 elements, got 3") ((("2") "1")'
+        ' (() "")) ((2 3 2) "destructure: expected at least 2 elements before `&`, got 1" (2 3 3)) ((1 2 3)'
+        ' "expected list or vector, got int" "destructure: expected 2 elements, got 1"))',
+    ),
     "operators of one operand, and of many": (
         "(define (f a b c) (list (- a) (+ a) (* a) (- a b c) (< a b c) (= a a a) (max a) (min a b c)))"
         "(list (f 2 3.0 4) (f 0.5 1 2))",

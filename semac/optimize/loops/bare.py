@@ -179,6 +179,8 @@ def read_by(op: Op) -> list[Var]:
     read = items_read_by(op)
     if isinstance(op, Iteration) and op.how in GONE_THROUGH:
         read = op.sources
+    elif type(op) is Destructure and type(op.pattern) is SequencePattern and not op.pattern.or_nil:
+        read = [op.value]
     return [value.var for value in read if type(value) is Ref]
 
 
