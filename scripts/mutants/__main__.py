@@ -1,11 +1,16 @@
 """Mutation testing of the compiler's passes: small faults are put into them, one at a time, and what finds them counts.
 
-python -m scripts.mutants --count 300 --seed 1 --out mutants.jsonl
+python -m scripts.mutants --minutes 30 --seed 1 --out mutants.jsonl
+python -m scripts.mutants --again --out mutants.jsonl       judges the survivors once more, after tests were added
 
-A mutant is judged by golden programs, by the programs of tests/data and random ones (those that become other Python are
-verified after each pass, run with types asserted, and compared with what plain code gave before the change), then by
-tests. The file gets a line {"mutant", "judge", "objection"} each; judge "" is a survivor, whose objection says whether
-it changed any code. A run goes on after the mutants that the file has.
+What reaches the line that a mutant changes judges it: golden files, programs of tests/data, random programs, tests. A
+program that becomes other Python is verified after each pass and has to give what plain code gave before the change,
+also with types asserted; of random ones more are drawn from the same sources. The first run finds out what reaches each
+line. That takes ten minutes or more, and is kept in .venv/mutants until a file changes on which it depends; then a
+mutant takes some seconds.
+
+The file gets a line for each mutant: judge "" is a survivor, "changed" says how many programs became other Python, and
+"example" is one. A further run continues after the mutants that the file has.
 """
 
 from __future__ import annotations
@@ -13,21 +18,25 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
+import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 SCRIPTS = Path(__file__).parent.parent
 ROOT = SCRIPTS.parent
 sys.path[0] = str(SCRIPTS)
 
-from mutants.judge import Expected, goldens, judged, programs, tests  # noqa: E402
-from mutants.mutants import sample  # noqa: E402
+from mutants import reach  # noqa: E402
+from mutants.judge import judged  # noqa: E402
+from mutants.mutants import Mutant, drawn, named  # noqa: E402
 
-WHERE = ("semac/optimize", "semac/anf/build.py", "semac/generate/effects.py", "semac/generate/nest.py")
-QUICK = (
-    "tests/properties/test_found.py", "tests/optimize", "tests/emit/test_hofs.py", "tests/properties/test_facts.py",
+WHERE = ("semac/optimize", "semac/anf/build.py", "semac/generate", "semac/analyze")
+TESTS = (
+    "tests/optimize", "tests/emit", "tests/expand", "tests/golden/test_golden.py", "tests/diagnostics/test_check.py",
+    "tests/diagnostics/test_habits.py",
 )  # fmt: skip
 
 
@@ -35,34 +44,52 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/mutants", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--minutes", type=float, default=60.0, help="after which no more mutants are drawn")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--programs", type=int, default=200, help="random programs for each mutant")
+    parser.add_argument("--again", action="store_true", help="judge the survivors of the file")
+    parser.add_argument("--programs", type=int, default=4000, help="random programs to choose from")
     parser.add_argument("--where", default=",".join(WHERE), help="files and folders (default %(default)s)")
-    parser.add_argument("--tests", default=",".join(QUICK), help="tests, or nothing (default %(default)s)")
+    parser.add_argument("--tests", default=",".join(TESTS), help="tests, or nothing (default %(default)s)")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     os.chdir(ROOT)
-    paths = [file for part in options.where.split(",") for file in files(ROOT / part)]
-    known = (
-        {json.loads(line)["mutant"] for line in options.out.read_text().splitlines()} if options.out.exists() else set()
-    )
-    expected = answers(options.programs)
-    judges = [("golden", goldens(ROOT / "tests" / "golden")), ("programs", programs(expected))]
-    if options.tests:
-        judges.append(("tests", tests(options.tests.split(","))))
-    objection = judged(None, judges)
-    if objection != ("", ""):
-        print("without any change:", *objection)
+    programs = reach.programs(WHERE, options.programs)
+    tests = reach.tests(WHERE, list(filter(None, options.tests.split(","))))
+    sound = judged(None, programs, tests)
+    if sound.judge or sound.changed:
+        print("without any change:", *sound)
         return 2
-    for mutant in sample(paths, ROOT, options.count, options.seed):
-        if str(mutant) in known:
-            continue
-        judge, objection = judged(mutant, judges)
-        with options.out.open("a") as file:
-            file.write(json.dumps({"mutant": str(mutant), "judge": judge, "objection": objection}) + "\n")
-    print(Counter(json.loads(line)["judge"] or "survived" for line in options.out.read_text().splitlines()))
+    lines = {}
+    if options.out.exists():
+        lines = {line["mutant"]: line for line in map(json.loads, options.out.read_text().splitlines())}
+    end = time.monotonic() + 60 * options.minutes
+    for mutant in mutants(options, lines):
+        start = time.monotonic()
+        verdict = judged(mutant, programs, tests)
+        lines[str(mutant)] = {"mutant": str(mutant), **verdict._asdict()}
+        options.out.write_text("".join(json.dumps(line) + "\n" for line in lines.values()))
+        said = verdict.judge or f"SURVIVES {verdict.changed}/{verdict.tried}"
+        print(f"{time.monotonic() - start:5.1f} s  {said:18}  {mutant}"[:160], flush=True)
+        if time.monotonic() > end:
+            break
+    print(*summary(list(lines.values())), sep="\n")
     return 0
+
+
+def mutants(options: argparse.Namespace, known: dict[str, dict[str, Any]]) -> Iterator[Mutant]:
+    """New mutants, until there are as many as asked for; with --again those that have survived."""
+    if options.again:
+        yield from named({name for name, line in known.items() if not line["judge"]}, ROOT)
+        return
+    paths = [file for part in options.where.split(",") for file in files(ROOT / part)]
+    made = len(known)
+    for mutant in drawn(paths, ROOT, options.seed):
+        if made == options.count:
+            return
+        if str(mutant) not in known:
+            made += 1
+            yield mutant
 
 
 def files(path: Path) -> list[Path]:
@@ -70,11 +97,13 @@ def files(path: Path) -> list[Path]:
     return [file for file in found if file.name != "__init__.py"]
 
 
-def answers(count: int) -> list[Expected]:
-    """Random programs and what they give, asked of another process: this one doesn't import what is mutated."""
-    code = f"import sys; sys.path.insert(0, {str(SCRIPTS)!r}); from mutants.answers import main; main({count})"
-    lines = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.splitlines()
-    return [Expected(text, mode, tuple(values), code) for text, mode, values, code in map(json.loads, lines)]
+def summary(lines: list[dict[str, Any]]) -> Iterator[str]:
+    """How many of some mutants were found by what, and what is left."""
+    for judge, count in Counter(line["judge"] for line in lines).most_common():
+        yield f"{count:5} {count / len(lines):4.0%}  {judge or 'survive'}"
+    left = [line for line in lines if not line["judge"]]
+    yield f"{sum(not line['tried'] for line in left)} survivors are reached by nothing"
+    yield f"{sum(line['changed'] == 0 < line['tried'] for line in left)} change nothing in what reaches them"
 
 
 if __name__ == "__main__":

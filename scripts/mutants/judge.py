@@ -1,151 +1,194 @@
-"""What finds a mutant: each judge is run in a process that has imported the mutated module, until one objects."""
+"""What finds a mutant: what reaches the line that it changes is tried in a process of its own, until one objects.
+
+The process is a fork of one that has imported the compiler and compiled nothing. It puts the mutant's code into the
+functions of the module that has been changed.
+"""
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.util
+import gc
+import itertools
 import json
 import os
 import resource
+import select
 import signal
-import sys
+import time
 import traceback
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from programs.configurations import Configuration, configuration
+from programs.outcome import difference, different, outcome
+from programs.sources import SOURCES
+
 from mutants.mutants import Mutant
+from mutants.reach import IGNORED, OPTIONS, ROOT, Case, Reach, code_of
 
-SECONDS = 150  # of CPU time for all judges of a mutant
-CHANGED: list[int] = []  # how many programs became other Python, for a mutant that no judge objects to
-
-
-class Expected(NamedTuple):
-    """A program, the mode in which it is compiled, what it gives, and a digest of the Python that it becomes."""
-
-    text: str
-    mode: str
-    outcome: tuple[Any, ...]
-    code: str
+SECONDS = 90  # of CPU time for a mutant
+TESTING = 12.0  # seconds that the tests of a mutant take together without it
+VERIFIED = Configuration("verified", {"SEMA_OPT": "1"}, is_verified=True)
+PLAIN = configuration("plain")
+MORE = 6_000_000  # the first seed of more programs
+DEEPER = 8.0  # seconds of CPU time for them
+BEHIND = "semac/generate/packed"  # what changes the code of trees, not trees
 
 
-class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the source of a mutant in place of a module."""
+class Verdict(NamedTuple):
+    """judge: the kind of what objects, "more" for further random programs; "" for a survivor. objection: what it says.
+    tried: how many programs and tests. changed: how many programs become other Python, and one of them."""
 
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-        self.name = ".".join(mutant.path.with_suffix("").parts).removesuffix(".__init__")
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != self.name:
-            return None
-        return importlib.util.spec_from_loader(name, self, origin=str(self.mutant.path))
-
-    def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self.mutant.source, f"<mutant of {self.name}>", "exec"), module.__dict__)
+    judge: str
+    objection: str
+    tried: int
+    changed: int
+    example: str
 
 
-def judged(mutant: Mutant | None, judges: Sequence[tuple[str, Callable[[], str | None]]]) -> tuple[str, str]:
-    """(judge, objection) for a mutant, or for the compiler as it is; ("", "") where none objects."""
+def judged(mutant: Mutant | None, programs: Reach, tests: Reach) -> Verdict:
+    """What is said of a mutant, or of the compiler as it is."""
     read, write = os.pipe()
-    process = os.fork()
-    if process == 0:
+    child = os.fork()
+    if child == 0:
         os.close(read)
-        verdict = ("", "")
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
-            resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
-            null = os.open(os.devnull, os.O_RDWR)
-            for descriptor in (0, 1, 2):
-                os.dup2(null, descriptor)
-            if mutant is not None:
-                sys.meta_path.insert(0, Importer(mutant))
-            for name, judge in judges:
-                try:
-                    objection = judge()
-                except BaseException:  # also of the compiler
-                    objection = traceback.format_exc(limit=-2)[-400:]
-                if objection is not None:
-                    verdict = (name, objection)
-                    break
+            found = judged_here(mutant, programs, tests)
+            os.write(write, json.dumps(found).encode())
         finally:
-            if verdict == ("", "") and CHANGED:
-                verdict = ("", f"{CHANGED[-1]} programs become other Python" if CHANGED[-1] else "")
-            os.write(write, json.dumps(verdict).encode())
             os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as answers:
-        data = answers.read()
-    _, status = os.waitpid(process, 0)
-    if not data:
-        return "crash", f"signal {signal.Signals(os.WTERMSIG(status)).name}" if os.WIFSIGNALED(status) else str(status)
-    name, objection = json.loads(data)
-    return name, objection
+    try:
+        is_heard = select.select([read], [], [], 3.0 * SECONDS)[0]
+        data = b"".join(iter(lambda: os.read(read, 1 << 16), b"")) if is_heard else b""
+    finally:
+        os.close(read)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if data:
+        return Verdict(*json.loads(data))
+    return Verdict("crash", signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else "exit", 0, 0, "")
 
 
-def goldens(folder: Path) -> Callable[[], str | None]:
-    """Whether golden programs become the Python that is written down."""
+def judged_here(mutant: Mutant | None, programs: Reach, tests: Reach) -> Verdict:
+    """The same, in the process that is there for it."""
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    cases = programs.cases[::5]
+    chosen: list[Case] = []
+    if mutant is not None:
+        put(mutant)
+        cases, chosen = (reach.of(mutant.path, *mutant.lines) for reach in (programs, tests))
+    tried = changed = 0
+    example = ""
+    sources: set[str] = set()  # of the random programs that become other Python
+    for case in cases:
+        tried += 1
+        is_hidden = mutant is not None and str(mutant.path).startswith(BEHIND)
+        objection, is_other = tries(case, is_hidden)
+        if objection is not None:
+            return Verdict(case.kind, f"{case.name}: {objection}\n{case.text}"[:1500], tried, changed, "")
+        changed += is_other
+        if is_other and case.kind == "random":
+            sources.add(case.name.partition(" ")[0])
+        if is_other and (not example or len(case.text) < len(example)):
+            example = case.text
+    if sources:
+        found = deeper(sorted(sources))
+        if found:
+            return Verdict("more", found, tried, changed, example)
+    failed = failing(chosen)
+    if failed:
+        return Verdict("test", failed, tried, changed, example)
+    return Verdict("", "", tried + len(chosen), changed, example)
 
-    def judge() -> str | None:
-        from semac.pipeline import compile_source
 
-        for path in sorted(folder.glob("*.txt")):
-            source, _, python = path.read_text("utf-8").partition("\n----\n")
-            if python and compile_source(source, "golden.sema", is_text=True).python_text().strip() not in python:
-                return path.name
-        return None
+def put(mutant: Mutant) -> None:
+    """Gives the functions of a module the code of a mutant."""
+    codes: dict[str, CodeType] = {}
 
-    return judge
+    def collect(code: CodeType) -> None:
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                codes.setdefault(f"{constant.co_qualname} {constant.co_firstlineno}", constant)
+                collect(constant)
+
+    file = str(ROOT / mutant.path)
+    collect(compile(mutant.tree, file, "exec"))
+    for its in gc.get_objects():
+        if type(its) is FunctionType and its.__code__.co_filename == file:
+            code = codes.get(f"{its.__code__.co_qualname} {its.__code__.co_firstlineno}")
+            if code is not None and code.co_freevars == its.__code__.co_freevars:
+                its.__code__ = code
 
 
-def programs(expected: list[Expected]) -> Callable[[], str | None]:
-    """Whether programs that become other Python than before give what plain code gave before the change.
+def tries(case: Case, is_hidden: bool) -> tuple[str | None, bool]:
+    """What a program has to object, and whether it becomes other Python. is_hidden: whether that can't be seen.
 
-    They run with units verified and types asserted. Where no program becomes other Python the mutant isn't reached, or
-    does the same.
+    It runs with units verified, and once more with types asserted, which keeps some passes out.
     """
-
-    def judge() -> str | None:
-        from programs.configurations import configuration
-        from programs.outcome import Outcome, different, outcome
-
-        from mutants.answers import IGNORED, code_of
-
-        option = configuration("asserted")
-        changed = 0
-        for text, mode, values, code in expected:
-            if code_of(text, mode) == code:
-                continue
-            changed += 1
-            known = Outcome(*values[:-1], tuple(values[-1]))
-            found = outcome(text, mode, option, 4.0)
-            if found.ending != "endless" and not found.countable:
-                continue
-            how = different(mode, known, found, IGNORED)
-            if how is not None:
-                return f"{how}\n{text}"[:600]
-        CHANGED.append(changed)
-        return None
-
-    return judge
+    try:
+        is_other = code_of(case) != case.code
+        if case.kind == "golden":
+            return "other text" if is_other else None, is_other
+        if not is_other and not is_hidden:
+            return None, False
+        for option in (VERIFIED, configuration("asserted")):
+            found = outcome(case.text, case.mode, option, 4.0)
+            how = different(case.mode, case.expected, found, IGNORED)
+            if how is not None and (found.ending == "endless" or found.countable):
+                return str(how), is_other
+    except BaseException:  # also of the compiler, and where it doesn't come to an end
+        return traceback.format_exc(limit=-2)[-400:], True
+    return None, is_other
 
 
-def tests(paths: Sequence[str]) -> Callable[[], str | None]:
-    """Whether tests pass."""
+def deeper(names: list[str]) -> str:
+    """What more random programs of some sources have to object, drawn until time is up; "" for nothing.
 
-    def judge() -> str | None:
-        import pytest
+    What is right is asked of the mutant's own plain code. So this may find what both do wrongly in different ways, but
+    not what both do wrongly alike.
+    """
+    end = time.process_time() + DEEPER
+    for number in itertools.count():
+        if time.process_time() > end:
+            return ""
+        name = names[number % len(names)]
+        text, mode = SOURCES[name][1](MORE + number, False).text, ("program", "module")[number % 2]
+        try:
+            how = difference(text, VERIFIED, PLAIN, [mode], IGNORED)
+        except BaseException:
+            return f"{name} {MORE + number}: {traceback.format_exc(limit=-2)[-400:]}"
+        if how is not None:
+            return f"{name} {MORE + number}: {how}\n{text}"[:1500]
+    raise AssertionError
 
-        class Failures:
-            first = ""
 
-            def pytest_runtest_logreport(self, report: Any) -> None:
-                if report.failed and not self.first:
-                    self.first = report.nodeid
+def failing(cases: list[Case]) -> str:
+    """The first of some tests that fails; "" where none does."""
+    left, chosen = TESTING, set()
+    for case in cases:
+        left -= case.seconds
+        if left < 0:
+            break
+        chosen.add(case.name)
+    if not chosen:
+        return ""
+    import pytest
 
-        failures = Failures()
-        status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *paths], plugins=[failures])
-        return None if status == 0 else f"{failures.first or status}"
+    class Chooser:
+        first = ""
 
-    return judge
+        def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+            items[:] = [item for item in items if item.nodeid in chosen]
+
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            if report.failed and not self.first:
+                self.first = report.nodeid
+
+    chooser = Chooser()
+    files = sorted({name.partition("::")[0] for name in chosen})
+    status = pytest.main([*OPTIONS, "-x", *files], plugins=[chooser])
+    return chooser.first or ("" if status == 0 else f"pytest ends with {status}")

@@ -1,11 +1,11 @@
-"""Mutants of a module: its source with one small change, each of a kind that is mostly a fault."""
+"""Mutants of a module: its tree with one small change, each of a kind that is mostly a fault."""
 
 from __future__ import annotations
 
 import ast
 import copy
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,20 +24,30 @@ Change = Callable[[Any], bool]  # changes a node in place and returns whether it
 
 
 class Mutant(NamedTuple):
-    """path: of the module. before, after: the text of what was changed. source: of the whole module."""
+    """path: of the module. lines: of what was changed, and of its statement. before, after: its text. tree: of the
+    whole module."""
 
     path: Path
-    line: int
+    lines: tuple[int, int]
     before: str
     after: str
-    source: str
+    tree: ast.Module
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.before} -> {self.after}"
+        return f"{self.path}:{self.lines[0]}: {self.before} -> {self.after}"
 
 
-def places(path: Path) -> list[tuple[Path, int, Change]]:
-    """Where a module can be changed, and how: numbers of nodes, in the order of `ast.walk`."""
+class Place(NamedTuple):
+    """path: of a module. number: of a node, in the order of `ast.walk`. line: of the node. change: what it gets."""
+
+    path: Path
+    number: int
+    line: int
+    change: Change
+
+
+def places(path: Path) -> list[Place]:
+    """Where a module can be changed, and how."""
     tree = ast.parse(path.read_text("utf-8"))
     bodies = [
         (node.body[0].lineno, node.end_lineno or 0) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
@@ -46,21 +56,27 @@ def places(path: Path) -> list[tuple[Path, int, Change]]:
     for number, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
         if any(first <= line <= last for first, last in bodies):
-            found += [(path, number, change) for change in CHANGES if isinstance(node, KINDS[change])]
+            found += [Place(path, number, line, change) for change in CHANGES if isinstance(node, KINDS[change])]
     return found
 
 
-def mutant_at(path: Path, number: int, change: Change, root: Path) -> Mutant | None:
+def mutant_at(place: Place, root: Path) -> Mutant | None:
     """The mutant of a place; None where the change changes nothing."""
-    tree = ast.parse(path.read_text("utf-8"))
-    node: Any = next(node for index, node in enumerate(ast.walk(tree)) if index == number)
-    before = ast.unparse(node)
-    if not change(node):
+    tree = ast.parse(place.path.read_text("utf-8"))
+    node: Any = next(node for index, node in enumerate(ast.walk(tree)) if index == place.number)
+    around = [
+        its for its in ast.walk(tree) if isinstance(its, ast.stmt) and any(part is node for part in ast.walk(its))
+    ]
+    lines = place.line, around[-1].lineno
+    before = text(node)
+    if not place.change(node) or text(node) == before:
         return None
-    after = ast.unparse(node)
-    if after == before:
-        return None
-    return Mutant(path.relative_to(root), node.lineno, before, after, ast.unparse(ast.fix_missing_locations(tree)))
+    return Mutant(place.path.relative_to(root), lines, before, text(node), ast.fix_missing_locations(tree))
+
+
+def text(node: Any) -> str:
+    """A node in one line; of a statement or expression with a test, the test."""
+    return " ".join(ast.unparse(getattr(node, "test", node)).split())
 
 
 # Changes
@@ -166,15 +182,19 @@ KINDS: dict[Change, Any] = {
 CHANGES = list(KINDS)
 
 
-def sample(paths: list[Path], root: Path, count: int, seed: int) -> list[Mutant]:
-    """Some of the mutants of modules, the same for the same seed."""
+def drawn(paths: list[Path], root: Path, seed: int) -> Iterator[Mutant]:
+    """The mutants of modules in an order that the seed decides."""
     found = [place for path in paths for place in places(path)]
     random.Random(seed).shuffle(found)
-    made: list[Mutant] = []
-    for path, number, change in found:
-        mutant = mutant_at(path, number, change, root)
-        if mutant is not None:
-            made.append(mutant)
-        if len(made) == count:
-            break
-    return made
+    yield from filter(None, (mutant_at(place, root) for place in found))
+
+
+def named(names: set[str], root: Path) -> Iterator[Mutant]:
+    """The mutants of these names, where they are left."""
+    wanted = {tuple(name.split(":")[:2]) for name in names}
+    for path in sorted({path for path, _ in wanted}):
+        for place in places(root / path) if (root / path).exists() else ():
+            mutant = mutant_at(place, root) if (path, str(place.line)) in wanted else None
+            if mutant is not None and str(mutant) in names:
+                names = names - {str(mutant)}
+                yield mutant

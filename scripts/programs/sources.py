@@ -15,6 +15,7 @@ from programs.generator import Profile
 from programs.kinds import Kind
 from programs.program import program
 from programs.written import (
+    arities,
     around,
     assigned,
     chains,
@@ -66,6 +67,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "around": (8, lambda seed, _: Source(around.Programs(seed).program())),
     "threaded": (8, lambda seed, _: Source(threaded.Programs(seed).program())),
     "sorts": (4, lambda seed, _: Source(sorts.Programs(seed).program())),
+    "arities": (4, lambda seed, _: Source(arities.Programs(seed).program())),
     "sets": (4, lambda seed, _: Source(key_sets.Programs(seed).program())),
     "defines": (3, lambda seed, _: Source(defines.Programs(seed).program())),
     "statements": (12, lambda seed, _: Source(statements.Programs(seed).program())),

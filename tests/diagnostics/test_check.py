@@ -43,6 +43,10 @@ def test_nothing_to_find(program: str) -> None:
         ("(if nope 1 2)", (1, 5, "unbound", "Unbound variable: nope")),
         ("(let ((x 1)\n      (y [1 nope]))\n  x)", (2, 13, "unbound", "Unbound variable: nope")),
         ("(define (add a b) a)\n(add 1)", (2, 1, "arity", "add expects 2 arguments, got 1")),
+        (
+            "(define e2 1) (try 1 (catch e e2 e))",
+            (1, 15, "warning", "catch takes every error as `e`; `e2` is not bound by it"),
+        ),
         ("(define (f a . rest) a)\n(f)", (2, 1, "arity", "f expects 1 or more arguments, got 0")),
         ("(list (string-length))", (1, 7, "arity", "string-length expects 1 argument, got 0")),
         ("((fn (x) x))", (1, 1, "arity", "<lambda> expects 1 argument, got 0")),
@@ -56,6 +60,22 @@ def test_nothing_to_find(program: str) -> None:
 )
 def test_findings(program: str, finding: tuple[int, int, str, str]) -> None:
     assert found(program) == [finding]
+
+
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        ("(define g (a b) a)", "a function is written (define (g a b) body ...)"),
+        ("(define g [a & b] a)", "a function is written (define (g a . b) body ...)"),
+        ("(define g (a 1) a)", "a function is written (define (g x y) body ...)"),
+        (
+            "(let (a 1 b 2) a)",
+            "each binding stands in parentheses, and all of them in another pair: (let ((a 1) (b 2)) ...)",
+        ),
+    ],
+)
+def test_hints_write_the_form_itself(form: str, hint: str) -> None:
+    assert [finding.hint for finding in check_text(form)] == [hint]
 
 
 def test_one_error_does_not_hide_the_others() -> None:

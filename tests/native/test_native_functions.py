@@ -61,6 +61,7 @@ DEFINITIONS = """
     (+ (if (> (branch-key t) low) (range-sum (branch-left t) low high) 0)
        (if (<= low (branch-key t) high) (branch-key t) 0)
        (if (< (branch-key t) high) (range-sum (branch-right t) low high) 0))))
+(define (miscounts f xs) (map (fn (x) (= f)) xs))
 (define (inner-fails n) (+ 1 (norm (if (> n 2) n (make-point n n)))))
 """
 ANSWERS = (
@@ -69,6 +70,7 @@ ANSWERS = (
     "(list (safely depth 30000) (safely through-map 30000) (safely norm 5) (safely factorial :x) (safely norm))",
     "(list (swap - 1 10) ((chain (fn (x) (* x x)) 50) 1) (let ((c (counter))) (c) (c) (c)))",
     '(let ((a (animal {:name "Rex"})) (b (animal {:name "Tom"}))) (list (a :pair b) (safely a :none)))',
+    "(list (safely miscounts 1 '(1 2)) (safely (fn (f xs) (map (fn (x) (< f)) xs)) 1 '(1 2)))",
     "(list (nested 7) (shape {:a 1 :b [2 3]}) (shape [1 2 3]) (shape 5) (shape nil))",
     "(list (sums '(1 2 1 3.5 2)) (mixed 20) (text 12) (add! 5) (add! 0.5) total)",
     "(let ((ch (channel/new 2))) (let ((t (async (sent ch 50)))) (list (received ch 50) (await t))))",

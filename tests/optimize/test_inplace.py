@@ -316,6 +316,15 @@ CASES |= {
         " :x k))) (:in s) (range 3)))) (assoc s :in t :old (get-in s [:in 1])))) {:in {0 {} 1 {}}} (range n)))"
         " (list (f 1) (f 4))"
     ),
+    "a state that leaves an inner loop in a vector": (
+        "(define (step s i) (assoc-in s [:in (mod i 3)] i)) (define (run n) (let loop ((i 0) (s {:in {}}) (old '()))"
+        " (if (= i n) [s old] (let ((v (let inner ((j 0) (t s)) (if (= j 2) [t j] (inner (+ j 1) (step t (+ i j)))))))"
+        " (loop (+ i 1) (step (nth v 0) 7) (cons v old)))))) (define r (run 3)) (list r (run 1))"
+    ),
+    "a vector that is made before the last change": (
+        "(define (step s i) (assoc-in s [:in (mod i 3)] i)) (define (run n) (let loop ((i 0) (s {:in {}})) (if (= i n)"
+        " (let ((v [s i])) (list v (step s 1) s)) (loop (+ i 1) (step s i))))) (define r (run 5)) (list r (run 2))"
+    ),
     "one map in two places of a result": (
         "(define (two s k) (let ((t (assoc-in s [k :n] k))) [t (get t k)])) (define (f n) (foldl (fn (s i)"
         " (let (([t part] (two s (mod i 3)))) (assoc (assoc-in t [(mod i 2) :n] 8) :part part))) {} (range n)))"
@@ -343,6 +352,10 @@ OWNED = {  # programs that change maps in place, with how often they say so
     "an inner loop over a part": (
         "(define (f n) (foldl (fn (s i) (assoc s :cal (foldl (fn (c k) (assoc-in c [k :x] i)) (:cal s) (range 3))"
         " :n (+ 1 (:n s)))) {:cal {} :n 0} (range n))) (f 4)"
+    ),
+    "a state that leaves a loop in a vector": (
+        "(define (step s i) (assoc-in s [:in (mod i 3)] i)) (define (run n) (let loop ((i 0) (s {:in {} :n 0}))"
+        " (if (= i n) [s i] (loop (+ i 1) (step s i))))) (define r (run 5)) (list r (run 2))"
     ),
     "a state that is returned beside a value": (
         "(define (step s i) (if (even? i) [i (assoc-in s [:a (mod i 3)] i)] [0 (update-in s [:b] (fn (n) (+ n 1)))]))"

@@ -195,6 +195,11 @@ COLD static void sema_set_locals(PyFrameObject *frame, PyCodeObject *code, const
             Py_XSETREF(frame->f_frame->localsplus[fn->local_places[i] - 1], Py_NewRef(values[i]));
         }
     }
+    /* Variables of a function around it are cells, which Python reads without asking whether they are there. */
+    for (int at = code->co_nlocalsplus - code->co_nfreevars; at < code->co_nlocalsplus; at++) {
+        PyObject **free = &frame->f_frame->localsplus[at];
+        if (*free == NULL || !PyCell_Check(*free)) Py_XSETREF(*free, PyCell_New(*free));
+    }
 #endif
 }
 

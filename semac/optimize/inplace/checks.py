@@ -72,13 +72,10 @@ class Order:
         self.late_calls: set[Let] = set()  # those after which nothing changes in place
         self.is_trial = False  # only asks which calls are late
         self.loops: dict[Any, Live] = {}
-        self.depth = 0  # of loops around
+        self.lasts: dict[Any, bool] = {}  # of each loop around, whether nothing changes in place in its next rounds
         self.is_last = True  # whether nothing changes in place from here on
 
     def check(self) -> None:
-        function = self.part.function
-        if function is not None and function.self_tail:
-            self.depth = 1
         self.block(self.part.block, {}, {})
 
     def block(self, block: Block, after: Live, always: Live) -> Live:
@@ -87,6 +84,7 @@ class Order:
         exit_ = block.exit
         if type(exit_) is Jump:
             live = dict(self.loops.get(exit_.target, {}))
+            self.is_last = self.lasts.get(exit_.target, False)
         for value in exit_operands(exit_):
             if may_hold(value):
                 live[value.var] = ANYHOW  # type: ignore[union-attr]
@@ -164,7 +162,7 @@ class Order:
     @property
     def is_harmless(self) -> bool:
         """Whether nothing changes in place from here on."""
-        return self.is_late or (self.is_root and self.is_last and not self.depth)
+        return self.is_late or (self.is_root and self.is_last)
 
     def leak(self, use: Use) -> None:
         """Others see a map from now on; that makes no difference where no map changes any more."""
@@ -263,7 +261,8 @@ class Order:
         acts = any(
             instr in self.acts for block in blocks(op) for inner in all_blocks(block, False) for instr in inner.instrs
         )
-        self.is_last = self.is_last and not acts
+        last, again = self.is_last, self.is_last and not acts
+        self.is_last = again
         if type(op) is anf.Comprehension:
             for block in blocks(op):
                 for value in exit_operands(block.exit):
@@ -271,13 +270,15 @@ class Order:
                         self.leak(Use(value.var, LEAK))  # type: ignore[union-attr]
         around = self.all_used(op)
         head = merged(live, around)
-        self.loops[op.source if type(op) is anf.Loop else op] = head
-        self.depth += 1
+        target = op.source if type(op) is anf.Loop else op
+        self.loops[target] = head
+        self.lasts[target] = again
         result = dict(head)
         for block in blocks(op):
-            after = head if type(op) in (anf.While, anf.Comprehension) else live
-            result = merged(result, self.block(block, after, always))
-        self.depth -= 1
+            is_round = type(op) in (anf.While, anf.Comprehension)  # its end is followed by the next one
+            self.is_last = again if is_round else last
+            result = merged(result, self.block(block, head if is_round else live, always))
+        self.is_last = again
         for var in bound(op):
             result.pop(var, None)
         return result

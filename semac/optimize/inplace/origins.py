@@ -230,4 +230,6 @@ def is_look_up(op: anf.Op) -> bool:
     """Whether an operation finds what is under a key, and nothing else if there is nothing."""
     if type(op) is anf.CallRuntime:
         return op.path in (KEYWORD_GET, LOOK)
-    return (type(op) is anf.Python and op.kind == "get") or (type(op) is anf.CallBuiltin and op.name == "get")
+    return (type(op) is anf.Python and op.kind == "get") or (
+        type(op) is anf.CallBuiltin and op.name == "get" and len(op.args) > 1
+    )

@@ -46,6 +46,7 @@ def change_in_place(unit: Unit) -> None:
     code = all_code(unit)
     shut = shut_functions(code)
     near = concerned(code, shut)
+    shut -= alone(near, shut)
     if near and not stops(unit):
         Placing(near, shut, carried(code, DICT, shut) or Carried()).run()
 
@@ -245,6 +246,28 @@ def is_shut(function: Function) -> bool:
     return not function.is_open and function.rest is None and not function.is_generator and function.var is not None
 
 
+def alone(code: list[Code], shut: set[Function]) -> set[Function]:
+    """Functions with loops that are called once each time that a form, or a function which anybody calls, runs. They
+    make their tokens themselves: nothing changes in place after they have returned, so others may see what they
+    give."""
+    called: dict[Function, bool] = {}  # whether each is called in such places alone
+    for part in code:
+        loops = set(inside_loops(part))
+        for block in part.blocks:
+            for instr in block.instrs:
+                callee = known_callee(instr.op) if type(instr.op) is anf.Call else None
+                if callee in shut:
+                    is_once = part.function not in shut and block not in loops
+                    called[callee] = is_once and called.get(callee, True)
+    once = {function for function, is_once in called.items() if is_once and not function.self_tail}
+    return {part.function for part in code if part.function in once and inside_loops(part)}
+
+
+def inside_loops(part: Code) -> list[Block]:
+    loops = [instr.op for block in part.blocks for instr in block.instrs if type(instr.op) in LOOPS]
+    return [inner for loop in loops for block in blocks(loop) for inner in all_blocks(block, into_functions=False)]
+
+
 def concerned(code: list[Code], shut: set[Function]) -> list[Code]:
     """The code that may change a map, and what it is connected with: by calls of functions of which all calls are
     known, and by closures. Maps and changes that are looked at go no other way from one function to another."""
@@ -286,7 +309,4 @@ def may_change(part: Code, shut: set[Function]) -> bool:
 
 def changing(part: Code, shut: set[Function]) -> list[Block]:
     """The blocks whose changes may pay. A function that makes its own token must change a map again and again."""
-    if part.function is None or part.function in shut:
-        return part.blocks
-    loops = [instr.op for block in part.blocks for instr in block.instrs if type(instr.op) in LOOPS]
-    return [inner for loop in loops for block in blocks(loop) for inner in all_blocks(block, into_functions=False)]
+    return part.blocks if part.function is None or part.function in shut else inside_loops(part)

@@ -225,14 +225,8 @@ def reads_counter(value: Expr, counter: Var) -> bool:
 
 
 def definition(block: Block, index: int, counter: Var) -> int | None:
-    """Where the counter of a loop gets its first value, if nothing reads it before the loop."""
-    for place in range(index - 1, -1, -1):
-        instr = block.instrs[place]
-        if instr.var is counter:
-            return place
-        if any(type(i.op) is Read and i.op.var is counter for i in instructions(Block([instr], Result(Lit(None))))):
-            return None
-    return None
+    """Where in a block the counter of a loop gets its first value; all that reads it is in the loop."""
+    return next((place for place in range(index - 1, -1, -1) if block.instrs[place].var is counter), None)
 
 
 def value_of_definition(instr: Let, before: list[Let]) -> Expr:

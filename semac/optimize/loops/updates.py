@@ -123,10 +123,11 @@ class Expander:
             value = op.args[0]
             for key in keys:
                 value = steps.bind(CallRuntime(LOOK, [value, key]), "value")
-            return steps.ended(value, instr)
+            return steps.ended(instr)
         if name == "assoc-in":
             levels = steps.levels(op.args[0], keys, name)
-            return steps.ended(steps.stored(levels, keys, op.args[2]), instr)
+            steps.store(levels, keys, op.args[2])
+            return steps.ended(instr)
         body = applied(op.args[2], 1, op, self.owner, self.defined)
         if body is None:
             return None
@@ -137,7 +138,8 @@ class Expander:
         param.op = old
         steps.out.append(Let(param, old))
         steps.out += body.block.instrs
-        return steps.ended(steps.stored(levels, keys, value_of(body.block)), instr)
+        steps.store(levels, keys, value_of(body.block))
+        return steps.ended(instr)
 
     def take_over(self, function: Expr) -> None:
         """A lambda's code now stands in the code around it."""
@@ -192,20 +194,15 @@ class Steps:
     def level(self, subject: Expr, key: Expr, name: str) -> CallRuntime:
         return CallRuntime(LEVEL, [subject, key, Lit(name)])
 
-    def stored(self, levels: list[Expr], keys: list[Expr], value: Expr) -> Expr:
-        """A value stored at the end of a path."""
+    def store(self, levels: list[Expr], keys: list[Expr], value: Expr) -> None:
+        """Stores a value at the end of a path."""
         for level, key in zip(reversed(levels), reversed(keys), strict=True):
             value = self.bind(CallBuiltin("assoc", [level, key, value], fixed=True), "level")
-        return value
 
-    def ended(self, value: Expr, instr: Let) -> list[Let]:
+    def ended(self, instr: Let) -> list[Let]:
         """The instructions, of which the last one binds the value of the call."""
         if instr.var is not None:
-            last = self.out[-1]
-            if type(value) is Ref and last.var is value.var:
-                last.var = instr.var
-            else:
-                self.out.append(Let(instr.var, Move(value, span=self.call.span)))
+            self.out[-1].var = instr.var
             if instr.var.op is instr.op:
                 instr.var.op = self.out[-1].op
         return self.out

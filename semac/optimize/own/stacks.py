@@ -72,7 +72,9 @@ class Stacks(Representation):
     def is_push(self, op: anf.CallBuiltin) -> bool:
         """Whether `append` puts items in front of a list that was there before, unlike in a queue."""
         items, rest = op.args
-        return items.type.only(SEQUENCE) and type(rest) is Ref and not self.fresh(rest.var.op)
+        if not items.type.only(SEQUENCE) or not self.is_held(rest):
+            return False
+        return not self.fresh(rest.var.op)  # type: ignore[union-attr]
 
 
 def is_short_list(value: Any) -> bool:
@@ -89,7 +91,7 @@ def stack_lists(unit: Unit) -> None:
     Assumes inferred types. Sound because a stack is changed only where liveness shows that its list is read nowhere
     else afterwards. Linear because a stack that is copied into a list of the language is used no more.
     """
-    if not calls_any(unit, frozenset(("cons", "append"))):
+    if not calls_any(unit, frozenset(("cons",))) and not pushes(unit):
         return
     for form in unit.blocks:
         for block in list(all_blocks(form)):
@@ -97,6 +99,17 @@ def stack_lists(unit: Unit) -> None:
     asked = asked_in(unit) if calls_any(unit, frozenset(("member",))) and "members" not in left_out(unit) else set()
     rewrite_groups(unit, Stacks(asked), StackRewriter)
     give_truth(unit, {var for var in asked if var is not None and type(var.op) is not anf.CallBuiltin})
+
+
+def pushes(unit: Unit) -> bool:
+    """Whether `append` puts items in front of what is left of a list, or of what a variable holds."""
+    form = Stacks()
+    return any(
+        type(op := instr.op) is anf.CallBuiltin and op.name == "append" and len(op.args) == 2 and form.is_push(op)
+        for block in unit.blocks
+        for inner in all_blocks(block)
+        for instr in inner.instrs
+    )
 
 
 def bind_short_lists(block: Block) -> None:
