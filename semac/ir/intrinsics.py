@@ -38,8 +38,8 @@ LOOK = "sema_runtime.lib.collections.map_entries:held_at"
 # of INTRINSICS ignore `set!`.
 OPERATORS = frozenset(["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "not"])
 INTRINSICS = OPERATORS | frozenset([
-    "car", "cdr", "cons", "length", "null?", "nth", "get", "append", "mod", "first", "rest", "string-length", "pair?",
-    "list?", "number?", "string?", "symbol?", "contains?", "string-ref",
+    "car", "cdr", "cons", "length", "null?", "nth", "get", "append", "mod", "modulo", "first", "rest",
+    "string-length", "pair?", "list?", "number?", "string?", "symbol?", "contains?", "string-ref",
 ])  # fmt: skip
 # Builtins that say something of a character → the table of it, in lib/text/chars.py
 CHAR_TABLES = {

@@ -30,7 +30,22 @@ from semac.ir.intrinsics import AS_LIST, OPERATORS
 from semac.ir.unit import Unit
 from semac.optimize.keys import is_stored_as_is
 from semac.optimize.small import fits_float
-from semac.types.lattice import BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, RATIO, REAL, STR, SYMBOL, Type
+from semac.types.lattice import (
+    ABOVE_ZERO,
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    KEYWORD,
+    LIST,
+    NIL,
+    NUMBER,
+    RATIO,
+    REAL,
+    STR,
+    SYMBOL,
+    Type,
+)
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 EQUAL = "sema_runtime.values.equality:equal"
@@ -316,6 +331,8 @@ def modulo(op: CallBuiltin, guards: bool) -> Op | None:
     if len(op.args) != 2:
         return None
     types = types_of(op)
+    if op.as_value and not types[1].only(ABOVE_ZERO):  # the builtin as a value says more of a zero
+        return None
     if all(type_.only(INT) for type_ in types):
         return Python("mod", op.args)
     if any(type_.only(FLOAT) for type_ in types):  # Python's % of floats takes another sign

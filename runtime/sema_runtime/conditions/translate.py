@@ -150,7 +150,7 @@ def _zero_division(exc: ZeroDivisionError) -> SemaError:
         return by_operator("mod", SemaError("modulo by zero"))
     if operator == "//" or text == "integer division or modulo by zero":
         return SemaError("quotient: division by zero", "quotient: ensure the divisor is non-zero")
-    return by_operator("/", SemaError("division by zero", DIVISION_HINT))
+    return by_operator("/", SemaError(text if text.startswith("/:") else "division by zero", DIVISION_HINT))
 
 
 def _index(exc: IndexError) -> SemaError | None:

@@ -202,7 +202,7 @@ def encode(value: Any) -> str:
         text = _encoder()(value)
     except (ValueError, TypeError) as error:
         if _OUT_OF_RANGE not in str(error):  # else it may come from an unused JSON object, where it means nil
-            raise _not_encodable("json/encode", error) from None
+            raise _not_encodable("json/encode", error, value) from None
         text = ""
     if not text or ("e-" in text and _has_small_float(text)):
         return _text(value, "json/encode", "")
@@ -216,7 +216,7 @@ def _text(value: Any, function: str, indent: str) -> str:
     try:
         return "".join(_written(value, indent, "\n"))
     except (ValueError, TypeError) as error:
-        raise _not_encodable(function, error) from None
+        raise _not_encodable(function, error, value) from None
 
 
 def _has_small_float(text: str) -> bool:
@@ -225,11 +225,34 @@ def _has_small_float(text: str) -> bool:
     return search(r"\de-\d", text) is not None
 
 
-def _not_encodable(function: str, error: Exception) -> SemaError:
+def _not_encodable(function: str, error: Exception, value: Any) -> SemaError:
     reason = str(error)
-    if not reason.startswith(("cannot encode", "Exceeds the limit")):
-        reason = "cannot encode NaN/Infinity as JSON"
+    if not reason.startswith("Exceeds the limit"):
+        reason = _refused(value) or "cannot encode NaN/Infinity as JSON"
     return SemaError(f"{function}: Eval error: {reason}")
+
+
+def _refused(value: Any) -> str:
+    """Why a value can't be encoded: the first reason in the order of its maps, "" where it can."""
+    kind = type(value)
+    parts: Any
+    if kind is Map or kind is HashMap:
+        parts = [item for _, item in value.pairs()]
+    elif kind is List or kind is tuple:
+        parts = value
+    elif kind is float:
+        from math import isfinite
+
+        return "" if isfinite(value) else "cannot encode NaN/Infinity as JSON"
+    elif value is None or kind in (str, int, bool):
+        return ""
+    else:
+        try:
+            _plain(value)
+        except ValueError as error:
+            return str(error)
+        return ""
+    return next((reason for part in parts if (reason := _refused(part))), "")
 
 
 def encode_pretty(value: Any) -> str:
