@@ -55,7 +55,7 @@ def drop_results(unit: Unit) -> None:
     for part in code:
         function = part.function
         if function is None and part.block is not last_form and (unit.is_closed or part.block in unit.at_import):
-            drop(part.block)
+            drop(part.block, reads_stay=True)
         elif function is not None and function in called - kept and is_plain(function):
             drop(part.block)
             if type(part.block.exit) is Result and type(part.block.exit.value) is Lit:
@@ -109,22 +109,26 @@ def read_in(block: Block, tails: set[Var]) -> set[Var]:
     return found
 
 
-def drop(block: Block) -> bool:
+def drop(block: Block, reads_stay: bool = False) -> bool:
     """Has a block give nil in place of its value, and returns whether it does: what a call gives stays, as it may be a
-    tail call."""
+    tail call. reads_stay: reading a global may raise that it has no value, unless the block has just set it."""
     exit_ = block.exit
     if type(exit_) is not Result:
         return False
     choice = last_of(block)
     if choice is not None:
-        if not all([drop(inner) for inner in value_blocks(choice.op)]):
+        if not all([drop(inner, reads_stay) for inner in value_blocks(choice.op)]):
             return False
         choice.var = None
     elif type(exit_.value) is Ref:
         last = block.instrs[-1] if block.instrs else None
         if last is not None and last.var is exit_.value.var:
-            if type(last.op) is not anf.Read:
+            if type(last.op) is not anf.Read or (reads_stay and last.op.var.is_global and not sets(block, last.op.var)):
                 return False
             last.var = None
     exit_.value = Lit(None, atom(NIL))
     return True
+
+
+def sets(block: Block, var: Var) -> bool:
+    return any(type(instr.op) is anf.Assign and instr.op.var is var for instr in block.instrs)

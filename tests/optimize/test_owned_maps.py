@@ -82,6 +82,11 @@ def test_functions_that_end_in_errors_own_their_maps() -> None:
     assert "with_entry" not in compile_source(text, "<test>", "program").python_text()
 
 
+def test_a_form_that_reads_a_global_without_a_value() -> None:
+    with pytest.raises(NameError):
+        exec(compile_source("(when (= 1 2) (define w 1)) w 1", "<test>", "program").code, {"__name__": "__main__"})
+
+
 def test_a_map_thrown_inside_of_an_expression() -> None:
     scope: dict[str, Any] = {"__name__": "__main__"}
     text = "(define (h a) (+ 1 (if (= a 2) (throw {:id a}) 1))) (try (h 2) (catch e (:value e)))"
