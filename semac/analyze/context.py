@@ -91,12 +91,16 @@ class Context(ABC):
 
         Defines that stand elsewhere, such as in operands, declare their variables when they are met.
         """
-        if scope.parent is None and scope.function is self.unit.main:
+        if self.at_top_level(scope):
             return  # they are globals
         for form in forms:
             name = sequence_name(self.expanded(form, scope))
             if name is not None and scope.find_in_function(name) is None:
                 scope.define(name)
+
+    def at_top_level(self, scope: Scope) -> bool:
+        """Whether what is defined there is a global."""
+        return scope.parent is None and scope.function is self.unit.main
 
     def expanded(self, form: Any, scope: Scope) -> Any:
         """A form, or what a macro of the program makes of it."""
@@ -147,7 +151,10 @@ class Context(ABC):
     def sequence(self, forms: Any, scope: Scope, whole: Any = None) -> Any:
         """A sequence of forms that opens no scope. whole: as for `body`."""
         self.announce(forms, scope)
-        nodes = self.located(forms, scope, whole or self.form)
+        return self.in_order(self.located(forms, scope, whole or self.form))
+
+    def in_order(self, nodes: list[Any]) -> Any:
+        """The node of several that run one after the other."""
         if len(nodes) == 1:
             return nodes[0]
         return Seq(nodes, span=self.span) if nodes else Const(None, span=self.span)

@@ -12,8 +12,8 @@ from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword
 from sema_runtime.values.lists import List
+from sema_runtime.values.numbers import is_int64
 
-LARGEST = 1 << 63  # numbers from here on aren't the reference's small ones
 ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul}
 COMPARISONS = frozenset(("<", ">", "<=", ">=", "="))
 ATOMS = frozenset((int, float, bool, str, type(None), Char, Keyword))
@@ -23,7 +23,7 @@ def is_folded(name: str, args: Sequence[Any]) -> bool:
     """Whether a call of that operator with these forms is computed at once."""
     if name == "not":
         return len(args) == 1 and (type(args[0]) in ATOMS or (type(args[0]) is List and not args[0]))
-    if not all(type(arg) is int and is_small(arg) for arg in args):
+    if not all(map(is_int64, args)):  # others aren't the reference's small numbers
         return False
     if len(args) == 1:
         return name == "-"
@@ -31,9 +31,5 @@ def is_folded(name: str, args: Sequence[Any]) -> bool:
         return False
     compute = ARITHMETIC.get(name)
     if compute is not None:
-        return is_small(compute(args[0], args[1]))
+        return is_int64(compute(args[0], args[1]))
     return name in COMPARISONS or (name == "/" and args[1] != 0)
-
-
-def is_small(number: int) -> bool:
-    return -LARGEST <= number < LARGEST

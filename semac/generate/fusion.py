@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.values.numbers import is_int64
 from semac.anf.nodes import (
     Block,
     CallBuiltin,
@@ -150,7 +151,7 @@ def is_range(op: CallBuiltin) -> bool:
     args = op.args
     if op.name != "range" or not 1 <= len(args) <= 3 or not all(arg.type.only(INT) for arg in args):
         return False
-    if any(type(arg) is Lit and not -(2**63) <= arg.value < 2**63 for arg in args):
+    if any(type(arg) is Lit and not is_int64(arg.value) for arg in args):
         return False  # it is refused
     return len(args) < 3 or (not isinstance(args[2], Op) and getattr(args[2], "value", 0) != 0)
 

@@ -140,9 +140,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("variables", own_variables, (MakeMap, "hashmap/new"), needs="infer"),  # maps of variables are bare dicts
     Pass("own", own_maps, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else sees change in place
     Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
-    Pass(
-        "stacks", stack_lists, ("cons", "append"), needs="infer"
-    ),  # lists that grow and shrink at their head are Python lists
+    Pass("stacks", stack_lists, ("cons", "append"), needs="infer"),  # lists that change at their head are Python's
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
     Pass("chains", change_new_maps, ["assoc"], needs="infer"),  # maps that were just made change in place
     Pass("texts", hold_texts, TEXTUAL, needs="inline"),  # characters that nobody sees as such are texts

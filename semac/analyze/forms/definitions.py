@@ -23,18 +23,12 @@ EMPTY_SIGNATURE = "define: empty function signature"
 
 def target_var(context: Context, name: str, scope: Scope) -> tuple[Any, str]:
     """(variable, "global" or "local") that a define of that name sets here."""
-    if scope.parent is None and scope.function is context.unit.main and not scope.vars:
-        return context.define_global(name), "global"
     var = scope.find_in_function(name)
     if var is not None:
         return var, "local"
-    if scope.function is context.unit.main and not in_local_scope(scope):
+    if context.at_top_level(scope):
         return context.define_global(name), "global"
     return scope.define(name), "local"
-
-
-def in_local_scope(scope: Scope) -> bool:
-    return scope.parent is not None
 
 
 def define(context: Context, form: List, scope: Scope) -> Any:

@@ -47,8 +47,8 @@ def do(context: Context, form: List, scope: Scope) -> Any:
     rounds = [*body, *parallel_sets(context, steps, inner)] or [Const(None)]
     scope.function.returning = None
     loop = While(CallBuiltin("not", [test], False), Seq(rounds), span=context.span)
-    ending = context.located(parts[1].items[1:], inner.child(), parts[1])  # its own defines are not announced
-    result = ending[0] if len(ending) == 1 else Seq(ending, span=context.span) if ending else Const(None)
+    ending = parts[1].items[1:]  # no sequence of the reference: its own defines are not announced
+    result = context.in_order(context.located(ending, inner.child(), parts[1])) if ending else Const(None)
     return Let(bindings, Seq([loop, result], span=context.span), span=context.span)
 
 

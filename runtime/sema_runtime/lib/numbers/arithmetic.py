@@ -92,7 +92,7 @@ def div(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is int and type(b) is int:
         if not b:
-            raise DivisionByZero("division by zero" if -(2**63) <= a < 2**63 else "/: division by zero")
+            raise DivisionByZero("division by zero" if is_int64(a) else "/: division by zero")
         return exact_quotient(a, b) if a % b else a // b
     if kind is float and type(b) is float and b:
         return a / b
