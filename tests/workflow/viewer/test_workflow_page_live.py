@@ -95,7 +95,7 @@ def title(page: Page, wanted: str) -> None:
 
 def test_the_first_click_on_a_row_counts(live: Live) -> None:
     page = live.page
-    label = "event.target.closest('.row')?.querySelector('.label').textContent"
+    label = "event.target.closest('.row')?.querySelector('.label')?.textContent"  # none while a row has not come
     page.run(f"addEventListener('pointerdown', (event) => {{ window.pressed = {label} }}, true)")
     for text in ("Last", "early_1", "early_3", "Work", "asked_1", "busy_1"):  # "Last" moves down all the time
         pressed = None
@@ -107,6 +107,21 @@ def test_the_first_click_on_a_row_counts(live: Live) -> None:
             if pressed is not None:
                 title(page, pressed)
     assert page.run("document.querySelector('#tree .row.active .label').textContent") == "busy_1"
+
+
+def test_a_click_on_a_row_that_has_not_come_opens_it_when_it_comes(live: Live) -> None:
+    page = live.page
+    page.until("document.querySelectorAll('#tree .agent .label').length > 5")
+    page.run("(window.real = fetch, window.held = new Promise((go) => { window.go = go }), 0)")
+    answer = "(url) => `${url}`.includes('/rows') ? held : Promise.resolve()"
+    page.run(f"(window.fetch = (url, ...rest) => ({answer})(url).then(() => real(url, ...rest)), 0)")
+    waiting = "document.querySelector('#tree .row.waiting .name')"
+    page.until(f"(document.querySelector('#tree').scrollTop = 1e6, {waiting}) !== null")
+    clicked(live, waiting)
+    number = page.run("document.querySelector('#tree .row.active').dataset.index")
+    page.run("window.go()")
+    wanted = page.until(f"document.querySelector('#tree .row[data-index=\"{number}\"] .label')?.textContent")
+    title(page, wanted)
 
 
 def test_a_node_that_was_closed_stays_closed_and_the_active_row_stays_the_same(live: Live) -> None:

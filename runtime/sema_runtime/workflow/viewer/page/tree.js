@@ -34,6 +34,7 @@ export class Tree {
     this.first = new Map(); // phase: whether it was open when it first had rows
     this.pages = new Map();
     this.counts = null; // rows that a filter leaves
+    this.awaited = null; // {phase, child} of a row that was opened before it was there
     this.offsets = [];
     this.total = 0;
   }
@@ -119,10 +120,22 @@ export class Tree {
     let pages = this.pages.get(phase.number);
     if (!pages) {
       const path = `${runPath(this.run)}/rows?phase=${phase.number}${this.query}`;
-      pages = new Pages((first, many) => get(`${path}&first=${first}&many=${many}`), () => this.list.draw());
+      pages = new Pages((first, many) => get(`${path}&first=${first}&many=${many}`), () => this.arrived());
       this.pages.set(phase.number, pages);
     }
     return pages.get(child);
+  }
+
+  // Rows have come: draws them, and opens the one that was chosen while it was only "…".
+  arrived() {
+    this.list.draw();
+    const item = this.awaited && this.row(this.awaited.phase, this.awaited.child);
+    if (item) this.openItem(item);
+  }
+
+  openItem(item) {
+    this.awaited = null;
+    this.open(item.key !== undefined ? { checkpoint: item.checkpoint } : { agent: item.agent });
   }
 
   fill(row, index) {
@@ -217,10 +230,12 @@ export class Tree {
     const { phase, child } = this.at(index);
     if (child < 0) return this.open({ phase });
     const item = this.row(phase, child);
-    if (item) this.open(item.key !== undefined ? { checkpoint: item.checkpoint } : { agent: item.agent });
+    if (item) this.openItem(item);
+    else this.awaited = { phase, child };
   }
 
   moved(index) {
+    this.awaited = null;
     const { phase, child } = this.at(index);
     const item = child < 0 ? null : this.row(phase, child);
     if (child < 0) say(`phase ${phase.name || "before the first"}, ${phase.status}, ${plural(phase.agents, "agent")}`);
@@ -242,6 +257,7 @@ export class Tree {
 
   async filter() {
     this.pages.clear();
+    this.awaited = null;
     if (this.query) await this.count();
     else this.counts = null;
     $("tree-found").textContent = this.counts ? plural(this.counts.reduce((a, b) => a + b, 0), "row") : "";
@@ -259,6 +275,7 @@ export class Tree {
   async reveal(agent, phaseNumber) {
     const phase = this.summary.phases.find((one) => one.number === phaseNumber);
     if (!phase || this.counts) return;
+    this.awaited = null;
     this.toggle(phase, true);
     const { at } = this.offsets.find((one) => one.phase === phase) || {};
     const place = await get(`${runPath(this.run)}/place/${agent}`);
