@@ -2,7 +2,8 @@
 
 Walks backwards with the variables that are read later. Where a map is changed, stored or handed on, no variable that is
 read later may hold the same map, or one in which it is; unless what is done next to that one replaces the entry from
-which the map came: `(assoc accounts id (assoc (get accounts id) ...))`. A handler around may read it at any time.
+which the map came: `(assoc accounts id (assoc (get accounts id) ...))`. A handler around may read it at any time: what
+the body of its `try` changes is undone before (`Attempt` of the runtime), apart from variables that the body sets.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from semac.optimize.inplace.origins import MOST_KEYS, Path
 from semac.optimize.inplace.regions import Region, root, spoil
 from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
 from semac.optimize.own.code import Code
+from semac.optimize.own.settled import settled
 
 
 class Later(NamedTuple):
@@ -51,6 +53,11 @@ def is_keyword(key: Any) -> bool:
     return type(key) is tuple and key[0] is Keyword
 
 
+def assigned_in(block: Block) -> set[Var]:
+    ops = [instr.op for inner in all_blocks(block, False) for instr in inner.instrs]
+    return {op.var for op in ops if type(op) is anf.Assign}
+
+
 def merged(one: Live, other: Live) -> Live:
     result = dict(one)
     for var, later in other.items():
@@ -71,6 +78,7 @@ class Order:
         self.is_late = is_late
         self.late_calls: set[Let] = set()  # those after which nothing changes in place
         self.is_trial = False  # only asks which calls are late
+        self.attempts: set[anf.Try] = set()  # those whose changes are undone for their handlers, which read the maps
         self.loops: dict[Any, Live] = {}
         self.lasts: dict[Any, bool] = {}  # of each loop around, whether nothing changes in place in its next rounds
         self.is_last = True  # whether nothing changes in place from here on
@@ -200,7 +208,11 @@ class Order:
         if not is_around and region not in own_parts:
             return
         if is_around and later != ANYHOW:
-            places: list[Path | None] = [()] if other is var else flows.places_in(other, var)
+            places: list[Path | None] = [()]
+            if own is not region or flows.holds_itself(region):
+                places = [()] if other is var else flows.places_in(other, var)
+            elif use.how == STORE and later.only is not None:
+                return  # a reader of entries, which later changes meet themselves
             if places and all(self.is_hidden(use, place, later) for place in places):
                 return
         if is_around and other is not var:
@@ -230,9 +242,7 @@ class Order:
         if kind in (anf.For, anf.Comprehension, anf.Loop, anf.While):
             return self.loop(op, live, always)
         if kind is anf.Try:
-            handler = self.block(op.handler, live, always)  # type: ignore[attr-defined]
-            body = self.block(op.body, live, merged(always, handler))  # type: ignore[attr-defined]
-            return merged(body, handler)
+            return self.attempt(op, live, always)  # type: ignore[arg-type]
         if kind is anf.With:  # what it enters may swallow an exception
             always = merged(always, live)
         inside = blocks(op)
@@ -257,10 +267,24 @@ class Order:
             joined.pop(var, None)
         return joined
 
+    def attempt(self, op: anf.Try, live: Live, always: Live) -> Live:
+        """As `inner` for a `try`. Where its body changes maps that the handler reads, these changes can be undone."""
+        handler = self.block(op.handler, live, always)
+        assigned = assigned_in(op.body)
+        kept = {var for var in handler if var not in assigned and var in self.flows.copied}
+        if kept and self.acts_in(op.body):
+            self.attempts.add(op)
+            self.is_last = False
+            during = merged(always, {var: later for var, later in handler.items() if var not in kept})
+        else:
+            during = merged(always, handler)
+        return merged(self.block(op.body, live, during), handler)
+
+    def acts_in(self, block: Block) -> bool:
+        return any(instr in self.acts for inner in all_blocks(block, False) for instr in inner.instrs)
+
     def loop(self, op: Any, live: Live, always: Live) -> Live:
-        acts = any(
-            instr in self.acts for block in blocks(op) for inner in all_blocks(block, False) for instr in inner.instrs
-        )
+        acts = any(map(self.acts_in, blocks(op)))
         last, again = self.is_last, self.is_last and not acts
         self.is_last = again
         if type(op) is anf.Comprehension:
@@ -296,4 +320,5 @@ class Order:
                 for value in exit_operands(inner.exit):
                     if may_hold(value):
                         used[value.var] = ANYHOW  # type: ignore[union-attr]
+        inside |= settled(op)
         return {var: keys for var, keys in used.items() if var not in inside}

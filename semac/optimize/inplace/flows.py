@@ -248,6 +248,10 @@ class Flows(Origins):
             self.within[region] = reached(region)
         return self.within[region]
 
+    def holds_itself(self, region: Region) -> bool:
+        """Whether maps of a region may hold others of it."""
+        return any(root(region) in self.reached(inner) for inner in root(region).inner.values())
+
     def spoil(self, member: Member, reason: str) -> None:
         spoil(self.region(member), reason)
 

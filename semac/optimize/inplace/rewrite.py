@@ -59,6 +59,7 @@ class Placing:
         self.shut = shut
         self.flows = Flows(code, shut, carried)
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
+        self.attempts: set[anf.Try] = set()  # those whose changes may have to be undone
         self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
 
     def run(self) -> None:
@@ -67,7 +68,9 @@ class Placing:
             return
         late = self.late(acts)
         for part in self.code:
-            Order(self.flows, part, acts, part.function not in self.shut, part.function in late).check()
+            order = Order(self.flows, part, acts, part.function not in self.shut, part.function in late)
+            order.check()
+            self.attempts |= order.attempts
         acts = self.acting()
         self.changed = {instr.var for instr in acts}
         if acts:
@@ -160,15 +163,33 @@ class Placing:
         for block in part.blocks:
             if function in self.tokens and type(block.exit) is Jump and block.exit.target is function:
                 block.exit.args.append(Ref(var, ANY))
-            out: list[Let] = []
-            for instr in block.instrs:
-                if instr in acts:
-                    if type(instr.op) is anf.Call:
-                        instr.op.args.append(Ref(var, ANY))
-                    else:
-                        self.change(instr, var, out)
-                out.append(instr)
-            block.instrs = out
+        self.rewrite_block(part.block, var, acts)
+
+    def rewrite_block(self, block: Block, owner: Var, acts: set[Let]) -> None:
+        out: list[Let] = []
+        for instr in block.instrs:
+            op: Any = instr.op
+            inner_owner = owner
+            if op in self.attempts and has_any(op.body, acts):
+                inner_owner = self.attempt(op, owner, out)
+            for inner in blocks(op):
+                self.rewrite_block(inner, inner_owner if type(op) is anf.Try and inner is op.body else owner, acts)
+            if instr in acts:
+                if type(op) is anf.Call:
+                    op.args.append(Ref(owner, ANY))
+                else:
+                    self.change(instr, owner, out)
+            out.append(instr)
+        block.instrs = out
+
+    @staticmethod
+    def attempt(op: anf.Try, owner: Var, out: list[Let]) -> Var:
+        """Makes the token of a body; the handler undoes what has changed."""
+        made = CallRuntime(RUNTIME + "Attempt", [Ref(owner, ANY)], span=op.span, type=ANY)
+        token_ref = bound(made, "attempt", out)
+        undone = CallRuntime(RUNTIME + "roll_back", [token_ref], span=op.span, type=ANY)
+        op.handler.instrs.insert(0, Let(None, undone))
+        return token_ref.var
 
     def change(self, instr: Let, owner: Var, out: list[Let]) -> None:
         op: Any = instr.op
@@ -215,6 +236,10 @@ class Placing:
             else:
                 return None
         return None
+
+
+def has_any(block: Block, acts: set[Let]) -> bool:
+    return any(instr in acts for inner in all_blocks(block, into_functions=False) for instr in inner.instrs)
 
 
 def stored_key(key: Expr, span: Any, out: list[Let]) -> Ref:

@@ -7,18 +7,20 @@ loses its mark, and the next change copies it again.
 from __future__ import annotations
 
 from sema_runtime.lib.collections.maps import assoc, dissoc
-from sema_runtime.values.maps import ATOMIC, SMALL, HashMap, Map, changed
+from sema_runtime.values.maps import ATOMIC, MISSING, SMALL, HashMap, Map, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 STEPS = 64  # entries that are copied in the time of one change of a large map
+MOST_UNDONE = 1000  # changes that an attempt notes; later ones copy what others hold
 _new: Any = Map.__new__
 
 
-class Owner:
-    """A token of the code that changes maps. moved: how often it has changed large ones that weren't its own."""
+class Mark:
+    """What copies are marked with. moved: how often large maps were changed that had another mark."""
 
     __slots__ = ("moved",)
 
@@ -26,24 +28,74 @@ class Owner:
         self.moved = 0
 
 
+class Owner:
+    """A token of the code that changes maps. mark: of maps that change at once; fresh: that which copies get."""
+
+    __slots__ = ("fresh", "mark")
+
+    def __init__(self) -> None:
+        self.mark: Mark | None = Mark()
+        self.fresh: Mark = self.mark
+
+    def note(self, old: Map, key: Any) -> bool:
+        """Whether a map with the mark of copies alone may change, once it is noted: attempts can do that."""
+        return False
+
+
+class Attempt(Owner):
+    """A token of the body of a `try` whose handler reads the maps as they were: it notes what changes.
+
+    Changes are noted until they are many: from then on it has a mark of its own, so that what others hold is copied.
+    undo: maps, keys and the values that these had; start: the number of them that an attempt around has noted.
+    """
+
+    __slots__ = ("start", "undo")
+
+    def __init__(self, outer: Owner) -> None:
+        self.fresh = outer.fresh
+        self.mark = None
+        self.undo: list[tuple[Map, Any, Any]] = outer.undo if type(outer) is Attempt and outer.mark is None else []
+        self.start = len(self.undo)
+
+    def note(self, old: Map, key: Any) -> bool:
+        self.undo.append((old, key, old.d.get(key, MISSING)))
+        if len(self.undo) >= MOST_UNDONE:
+            self.mark = self.fresh = Mark()
+        return True
+
+
+def roll_back(attempt: Attempt) -> None:
+    """Gives the maps the entries back that they had when the attempt began."""
+    undo = attempt.undo
+    while len(undo) > attempt.start:
+        changed_map, key, value = undo.pop()
+        if value is MISSING:
+            changed_map.d.pop(key, None)
+        else:
+            changed_map.d[key] = value
+        changed_map._order = None
+
+
 def copied(owner: Owner, old: Map) -> Map | None:
     """A copy with the owner's mark; None where that costs more than the changes so far."""
     d = old.d
+    fresh = owner.fresh
     if len(d) > SMALL:
-        owner.moved += STEPS
-        if owner.moved < len(d):
+        fresh.moved += STEPS
+        if fresh.moved < len(d):
             return None
-        owner.moved = 0
+        fresh.moved = 0
     new: Map = _new(type(old))
     new._order = None
-    new._face = owner
+    new._face = fresh
     new.d = d.copy()
     return new
 
 
 def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
     """`(assoc old key value)`, in place where the map has the owner's mark. The key is one that is stored as it is."""
-    if old._face is owner:
+    face = old._face
+    if face is not None and (face is owner.mark or (face is owner.fresh and owner.note(old, key))):
         old.d[key] = value
         old._order = None
         return old
@@ -56,7 +108,8 @@ def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
 
 def put_all(owner: Owner, old: Map, key: Any, value: Any, key_2: Any, value_2: Any, *more: Any) -> Map:
     """The same of several keys, each with its value after it."""
-    if old._face is owner:
+    face = old._face
+    if face is not None and (face is owner.mark or (face is owner.fresh and note_all(owner, old, (key, key_2, *more[::2])))):
         new: Map | None = old
         old._order = None
     else:
@@ -75,6 +128,13 @@ def put_all(owner: Owner, old: Map, key: Any, value: Any, key_2: Any, value_2: A
     return new  # type: ignore[return-value]
 
 
+def note_all(owner: Owner, old: Map, keys: Iterable[Any]) -> bool:
+    """`Owner.note` of several keys."""
+    for key in keys:
+        owner.note(old, key)
+    return True
+
+
 def put_in(owner: Owner, old: Any, key: Any, value: Any, *more: Any) -> Any:
     """`(assoc old key value ...)` of whatever value, with any keys."""
     if (type(old) is Map or type(old) is HashMap) and type(key) in ATOMIC and not more:
@@ -84,8 +144,10 @@ def put_in(owner: Owner, old: Any, key: Any, value: Any, *more: Any) -> Any:
 
 def drop_from(owner: Owner, old: Any, key: Any, *more: Any) -> Any:
     """`(dissoc old key ...)`."""
-    if type(old) is Map and old._face is owner and type(key) in ATOMIC and not more:
-        if old.d.pop(key, old) is not old:
-            old._order = None
-        return old
+    if type(old) is Map and type(key) in ATOMIC and not more:
+        face = old._face
+        if face is not None and (face is owner.mark or (face is owner.fresh and owner.note(old, key))):
+            if old.d.pop(key, old) is not old:
+                old._order = None
+            return old
     return dissoc(old, key, *more)
