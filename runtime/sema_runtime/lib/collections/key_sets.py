@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.lib.collections.owned_maps import STEPS, copied, note_all
+from sema_runtime.lib.collections.owned_maps import STEPS, copied, noted
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import changed
 
@@ -51,8 +51,7 @@ def unordered_keys(keys: Map) -> List:
 def put_keys(owner: Owner, old: Map, keys: Map, value: Any) -> Map:
     """`put` of all keys of a map."""
     theirs = keys.stable()
-    face = old._face
-    if face is None or (face is not owner.mark and not (face is owner.fresh and note_all(owner, old, theirs))):
+    if old._face is not owner.mark and not noted(owner, old, *theirs):
         if not theirs:
             return old
         owner.fresh.moved += STEPS * (len(theirs) - 1)

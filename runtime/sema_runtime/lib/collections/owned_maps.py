@@ -11,7 +11,6 @@ from sema_runtime.values.maps import ATOMIC, MISSING, SMALL, HashMap, Map, chang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 STEPS = 64  # entries that are copied in the time of one change of a large map
@@ -34,16 +33,14 @@ class Owner:
     __slots__ = ("fresh", "mark")
 
     def __init__(self) -> None:
-        self.mark: Mark | None = Mark()
-        self.fresh: Mark = self.mark
+        self.mark = self.fresh = Mark()
 
-    def note(self, old: Map, key: Any) -> bool:
-        """Whether a map with the mark of copies alone may change, once it is noted: attempts can do that."""
-        return False
+
+NO_MARK = Mark()  # which no map has
 
 
 class Attempt(Owner):
-    """A token of the body of a `try` whose handler reads the maps as they were: it notes what changes.
+    """A token of the body of a `try` whose handler reads the maps as they were: what changes is noted.
 
     Changes are noted until they are many: from then on it has a mark of its own, so that what others hold is copied.
     undo: maps, keys and the values that these had; start: the number of them that an attempt around has noted.
@@ -53,15 +50,21 @@ class Attempt(Owner):
 
     def __init__(self, outer: Owner) -> None:
         self.fresh = outer.fresh
-        self.mark = None
-        self.undo: list[tuple[Map, Any, Any]] = outer.undo if type(outer) is Attempt and outer.mark is None else []
+        self.mark = NO_MARK
+        self.undo: list[tuple[Map, Any, Any]] = outer.undo if outer.mark is NO_MARK else []  # type: ignore[attr-defined]
         self.start = len(self.undo)
 
-    def note(self, old: Map, key: Any) -> bool:
-        self.undo.append((old, key, old.d.get(key, MISSING)))
-        if len(self.undo) >= MOST_UNDONE:
-            self.mark = self.fresh = Mark()
-        return True
+
+def noted(owner: Owner, old: Map, *keys: Any) -> bool:
+    """Whether a map without the mark may change, after a note of what it has: one with that of an attempt's copies."""
+    if old._face is not owner.fresh:
+        return False
+    undo = owner.undo  # type: ignore[attr-defined]
+    for key in keys:
+        undo.append((old, key, old.d.get(key, MISSING)))
+    if len(undo) >= MOST_UNDONE:
+        owner.mark = owner.fresh = Mark()
+    return True
 
 
 def roll_back(attempt: Attempt) -> None:
@@ -95,7 +98,7 @@ def copied(owner: Owner, old: Map) -> Map | None:
 def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
     """`(assoc old key value)`, in place where the map has the owner's mark. The key is one that is stored as it is."""
     face = old._face
-    if face is not None and (face is owner.mark or (face is owner.fresh and owner.note(old, key))):
+    if face is owner.mark or (face is owner.fresh and noted(owner, old, key)):
         old.d[key] = value
         old._order = None
         return old
@@ -108,8 +111,7 @@ def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
 
 def put_all(owner: Owner, old: Map, key: Any, value: Any, key_2: Any, value_2: Any, *more: Any) -> Map:
     """The same of several keys, each with its value after it."""
-    face = old._face
-    if face is not None and (face is owner.mark or (face is owner.fresh and note_all(owner, old, (key, key_2, *more[::2])))):
+    if old._face is owner.mark or noted(owner, old, key, key_2, *more[::2]):
         new: Map | None = old
         old._order = None
     else:
@@ -128,13 +130,6 @@ def put_all(owner: Owner, old: Map, key: Any, value: Any, key_2: Any, value_2: A
     return new  # type: ignore[return-value]
 
 
-def note_all(owner: Owner, old: Map, keys: Iterable[Any]) -> bool:
-    """`Owner.note` of several keys."""
-    for key in keys:
-        owner.note(old, key)
-    return True
-
-
 def put_in(owner: Owner, old: Any, key: Any, value: Any, *more: Any) -> Any:
     """`(assoc old key value ...)` of whatever value, with any keys."""
     if (type(old) is Map or type(old) is HashMap) and type(key) in ATOMIC and not more:
@@ -145,8 +140,7 @@ def put_in(owner: Owner, old: Any, key: Any, value: Any, *more: Any) -> Any:
 def drop_from(owner: Owner, old: Any, key: Any, *more: Any) -> Any:
     """`(dissoc old key ...)`."""
     if type(old) is Map and type(key) in ATOMIC and not more:
-        face = old._face
-        if face is not None and (face is owner.mark or (face is owner.fresh and owner.note(old, key))):
+        if old._face is owner.mark or noted(owner, old, key):
             if old.d.pop(key, old) is not old:
                 old._order = None
             return old
