@@ -40,7 +40,7 @@ class Programs(Choices):
             f"(foldl (fn (s i) {step}) {start} (range {rounds}))",
             f"(let loop ((i 0) (s {start})) (if (= i {rounds}) s (loop (+ i 1) {step})))",
             f"(let ((s {start})) (dotimes (i {rounds}) (set! s {step})) s)",
-            f"(let ((s {start}) (all '())) (dotimes (i {rounds}) (set! s {step}) (set! all (cons (:b s) all))) [s all])",
+            f"(let ((s {start}) (all '())) (dotimes (i {rounds}) (set! s {step}) (set! all (cons s all))) [s all])",
         )
         if self.chance(0.15):
             loop = f"(begin (dotimes (i {rounds}) (set! current (let ((s current)) {step}))) current)"
