@@ -110,6 +110,15 @@ def plain_entries(d: dict[Any, Any]) -> dict[Any, Any] | None:
     return face if len(face) == len(d) else None
 
 
+class Mark:
+    """What maps have that change in place (`lib/collections/owned_maps.py`). moved: changes of large ones without."""
+
+    __slots__ = ("moved",)
+
+    def __init__(self) -> None:
+        self.moved = 0
+
+
 class Map:
     """A sorted map. `Map(d)` adopts a dict of stored keys: the caller must not change it afterwards."""
 
@@ -117,7 +126,7 @@ class Map:
     d: dict[Any, Any]
     age: int  # owners that the dict has had since it was last copied; unset means 0
     _order: tuple[list[Any], list[Any]] | None  # the program's keys in Sema's order, and the stored keys
-    _face: Any  # None; then whether it was asked for, once; then `face()`, which most maps need once at most
+    _face: Any  # None; then whether it was asked for, once; then `face()`, which most maps need once at most; or a Mark
     _hash: int  # unset until it is asked for
     type_name = "map"
 
@@ -376,6 +385,8 @@ class Map:
         try:
             return self._hash
         except AttributeError:
+            if type(self._face) is Mark:
+                self._face = None  # the keys of one that is a key stay the same
             self._hash = computed = hash((self.type_name, frozenset(self.stable())))
             return computed
 

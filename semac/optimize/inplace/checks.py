@@ -8,17 +8,19 @@ the body of its `try` changes is undone before (`Attempt` of the runtime), apart
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from sema_runtime.values.atoms import Keyword
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Let, Op
 from semac.anf.walk import all_blocks, blocks, bound, exit_operands
 from semac.ir.nodes import Var
+from semac.optimize.inplace.final import Endings
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import MOST_KEYS, Path
 from semac.optimize.inplace.regions import Region, root, spoil
 from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
+from semac.optimize.inplace.summaries import Summaries, is_keyword
 from semac.optimize.own.code import Code
 from semac.optimize.own.settled import settled
 
@@ -48,11 +50,6 @@ ANYHOW = Later()  # a variable is read
 Live = dict[Var, Later]
 
 
-def is_keyword(key: Any) -> bool:
-    """Whether a part of a place is a keyword that the code names: it differs from all other ones."""
-    return type(key) is tuple and key[0] is Keyword
-
-
 def assigned_in(block: Block) -> set[Var]:
     ops = [instr.op for inner in all_blocks(block, False) for instr in inner.instrs]
     return {op.var for op in ops if type(op) is anf.Assign}
@@ -70,14 +67,18 @@ class Order:
     whether it makes its token itself, so that nothing changes in place after it has ended. is_late: whether it is
     called only where nothing does any more."""
 
-    def __init__(self, flows: Flows, part: Code, acts: set[Let], is_root: bool, is_late: bool = False) -> None:
+    def __init__(
+        self, flows: Flows, summaries: Summaries, part: Code, acts: set[Let], is_root: bool, is_late: bool = False
+    ) -> None:
         self.flows = flows
+        self.summaries = summaries
         self.part = part
         self.acts = acts
         self.is_root = is_root
         self.is_late = is_late
         self.late_calls: set[Let] = set()  # those after which nothing changes in place
         self.is_trial = False  # only asks which calls are late
+        self.endings = Endings(acts)
         self.attempts: set[anf.Try] = set()  # those whose changes are undone for their handlers, which read the maps
         self.loops: dict[Any, Live] = {}
         self.lasts: dict[Any, bool] = {}  # of each loop around, whether nothing changes in place in its next rounds
@@ -231,8 +232,12 @@ class Order:
             return False
         if later.covers(place):
             return True
-        changed = [self.flows.key(key) for key in use.keys] if use.how == TAKE else [None]
-        return all(key is not None and later.covers((*place, key)) for key in changed)
+        changed: Iterable[Any] | None = None
+        if use.how == TAKE:
+            changed = [self.flows.key(key) for key in use.keys]
+        elif use.how == GIVE:
+            changed = self.summaries.changed_keys(use.target)
+        return changed is not None and all(key is not None and later.covers((*place, key)) for key in changed)
 
     # Blocks inside
 
@@ -273,8 +278,9 @@ class Order:
         assigned = assigned_in(op.body)
         kept = {var for var in handler if var not in assigned and var in self.flows.copied}
         if kept and self.acts_in(op.body):
-            self.attempts.add(op)
             self.is_last = False
+            if not self.endings.is_final(op.body):
+                self.attempts.add(op)
             during = merged(always, {var: later for var, later in handler.items() if var not in kept})
         else:
             during = merged(always, handler)

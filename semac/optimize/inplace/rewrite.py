@@ -27,6 +27,7 @@ from semac.optimize.inplace.checks import Order
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import is_look_up
 from semac.optimize.inplace.roles import change_of, may_hold
+from semac.optimize.inplace.summaries import Summaries
 from semac.optimize.keys import is_stored_key
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
@@ -58,6 +59,7 @@ class Placing:
         self.code = code
         self.shut = shut
         self.flows = Flows(code, shut, carried)
+        self.summaries = Summaries(self.flows)
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
         self.attempts: set[anf.Try] = set()  # those whose changes may have to be undone
         self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
@@ -68,7 +70,7 @@ class Placing:
             return
         late = self.late(acts)
         for part in self.code:
-            order = Order(self.flows, part, acts, part.function not in self.shut, part.function in late)
+            order = Order(self.flows, self.summaries, part, acts, part.function not in self.shut, part.function in late)
             order.check()
             self.attempts |= order.attempts
         acts = self.acting()
@@ -119,7 +121,7 @@ class Placing:
         harmless: set[Let] = set()
         late = set(self.shut)
         for part in self.code:
-            order = Order(self.flows, part, acts, part.function not in self.shut)
+            order = Order(self.flows, self.summaries, part, acts, part.function not in self.shut)
             order.is_trial = True
             order.check()
             harmless |= order.late_calls

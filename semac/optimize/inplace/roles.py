@@ -13,14 +13,14 @@ from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Expr, Op, Ref
 from semac.anf.walk import bound, operands
-from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, MAP_CLASSES, UPDATED
+from semac.ir.intrinsics import BY_DEFAULT, KEYWORD_GET, LEVEL, LOOK, MAP_CLASSES, UPDATED
 from semac.ir.nodes import Var
+from semac.optimize.own.dicts import read_positions
 from semac.optimize.own.representation import known_callee
 from semac.types.lattice import DICT
 
 READ, PARTS, ALIAS, TAKE, STORE, GIVE, FILL, LEAK = range(8)
 NAMES = ("read", "parts", "alias", "take", "store", "give", "fill", "leak")
-READERS = frozenset(("contains?", "count", "length", "empty?", "map?", "nil?", "null?", "not", "keys"))
 SHOWERS = frozenset(("vals", "map/entries"))
 PYTHON_READERS = frozenset(("not", "is_none", "size"))
 
@@ -115,11 +115,12 @@ def of_builtin(op: anf.CallBuiltin, var: Any) -> list[Use]:
         return [*each(args[:1], TAKE, tuple(keys)), *each(keys, LEAK), *stored(args[2::2], keys, var)]
     if name == "get" and len(args) in (2, 3):
         return looked_up(args)
-    if name in READERS:
-        return [*each(args[:1], READ), *each(args[1:], LEAK)]
-    if name == "=":
+    if name in SHOWERS:
+        return each(args, PARTS)
+    if name == "keys":  # which never change
         return each(args, READ)
-    return each(args, PARTS if name in SHOWERS else LEAK)
+    read = read_positions(name, len(args))
+    return [use for index, arg in enumerate(args) for use in each([arg], READ if index in read else LEAK)]
 
 
 def looked_up(args: list[Expr]) -> list[Use]:
@@ -133,6 +134,8 @@ def of_runtime(op: anf.CallRuntime, var: Any) -> list[Use]:
         return looked_up(args)
     if op.path in (LEVEL, UPDATED) or is_wrap(op):
         return [*each(args[:1], ALIAS), *each(args[1:], LEAK)]
+    if op.path == BY_DEFAULT and not op.type.tags:  # it raises, and names the dispatch value
+        return each(args, READ)
     return each(args, LEAK)
 
 

@@ -1,4 +1,4 @@
-"""Variables under `set!` that each round of a loop sets before it reads them: their values don't go from round to round."""
+"""Variables under `set!` that each round of a loop sets before it reads them: they carry nothing to the next round."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ loses its mark, and the next change copies it again.
 from __future__ import annotations
 
 from sema_runtime.lib.collections.maps import assoc, dissoc
-from sema_runtime.values.maps import ATOMIC, MISSING, SMALL, HashMap, Map, changed
+from sema_runtime.values.maps import ATOMIC, MISSING, SMALL, HashMap, Map, Mark, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 STEPS = 64  # entries that are copied in the time of one change of a large map
 MOST_UNDONE = 1000  # changes that an attempt notes; later ones copy what others hold
 _new: Any = Map.__new__
-
-
-class Mark:
-    """What copies are marked with. moved: how often large maps were changed that had another mark."""
-
-    __slots__ = ("moved",)
-
-    def __init__(self) -> None:
-        self.moved = 0
 
 
 class Owner:
