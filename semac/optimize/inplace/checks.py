@@ -27,10 +27,12 @@ from semac.optimize.own.settled import settled
 
 class Later(NamedTuple):
     """What is done next to a variable. replaced: places in its map that are replaced before they are read. only: the
-    keywords under which alone it is read from then on; None: nothing is known of that."""
+    keywords under which alone it is read from then on; None: nothing is known of that. is_local: whether it is only
+    read and changed, and never goes into another map, a result or a function."""
 
     replaced: frozenset[Path] = frozenset()
     only: frozenset[Any] | None = None
+    is_local: bool = False
 
     def covers(self, place: Path) -> bool:
         """Whether nobody reads a place in the map, or what is in it."""
@@ -43,10 +45,11 @@ class Later(NamedTuple):
         replaced = {path for path in self.replaced if other.covers(path)}
         replaced.update(path for path in other.replaced if self.covers(path))
         only = None if self.only is None or other.only is None else self.only | other.only
-        return Later(frozenset(replaced), only)
+        return Later(frozenset(replaced), only, self.is_local and other.is_local)
 
 
-ANYHOW = Later()  # a variable is read
+ANYHOW = Later()  # a variable is used
+READ_ONLY = Later(is_local=True)
 Live = dict[Var, Later]
 
 
@@ -76,6 +79,7 @@ class Order:
         self.acts = acts
         self.is_root = is_root
         self.is_late = is_late
+        self.spoilt: set[Region] = set()  # those of which this code has shown that nothing can change in place
         self.late_calls: set[Let] = set()  # those after which nothing changes in place
         self.is_trial = False  # only asks which calls are late
         self.endings = Endings(acts)
@@ -134,7 +138,7 @@ class Order:
         """Before its definition a key is none."""
         for other, later in live.items():
             if any(key in path for path in later.replaced):
-                live[other] = Later(frozenset(path for path in later.replaced if key not in path), later.only)
+                live[other] = later._replace(replaced=frozenset(path for path in later.replaced if key not in path))
 
     def before(self, use: Use, instr: Let, after: Later | None, result: Later | None) -> Later:
         """What is done to a variable from a use of it on. after, result: the same of the variable, and of what the
@@ -144,8 +148,12 @@ class Order:
         if use.how == FILL:
             after = after or ANYHOW
             return Later(after.replaced | self.replacing(use.keys).replaced, after.only)
+        is_local = after is None or after.is_local
         if use.how == READ and use.keys and sources_of(instr.op):
-            return self.before_entry(self.flows.key(use.keys[0]), after, result or ANYHOW)
+            later = self.before_entry(self.flows.key(use.keys[0]), after, result or ANYHOW)
+            return later._replace(is_local=is_local)
+        if use.how in (READ, PARTS):
+            return READ_ONLY if is_local else ANYHOW
         if use.how == ALIAS and type(instr.op) in (anf.Move, anf.CallRuntime) and result is not None:
             return result if after is None else result & after
         return ANYHOW
@@ -164,7 +172,7 @@ class Order:
         return Later(frozenset(inside), only)
 
     def replacing(self, keys: tuple[Expr, ...]) -> Later:
-        return Later(frozenset((key,) for key in map(self.flows.key, keys) if key is not None))
+        return Later(frozenset((key,) for key in map(self.flows.key, keys) if key is not None), None, True)
 
     # Rules
 
@@ -179,6 +187,7 @@ class Order:
             return
         region = self.flows.region(use.var)
         parts = [region] if use.how == LEAK else list(map(root, region.inner.values()))
+        self.spoilt.update(parts)
         for part in parts:
             spoil(part, f"leaves as {use.var.name or use.var.hint}")
 
@@ -209,22 +218,30 @@ class Order:
         if not is_around and region not in own_parts:
             return
         if is_around and later != ANYHOW:
-            places: list[Path | None] = [()]
-            if own is not region or flows.holds_itself(region):
-                places = [()] if other is var else flows.places_in(other, var)
-            elif use.how == STORE and later.only is not None:
-                return  # a reader of entries, which later changes meet themselves
+            places = self.places(use, region, other)
+            if places == [()] and use.how == STORE and later.is_local:
+                return  # later changes of the map meet the one that it goes into
             if places and all(self.is_hidden(use, place, later) for place in places):
                 return
         if is_around and other is not var:
             if use.how == TAKE and flows.is_inside(other, var):
                 return
         reason = f"changes while {other.name or other.hint} is in use"
+        self.spoilt.update(own_parts if is_around else (region,))
         if is_around:
             for part in own_parts:
                 part.spoilt = part.spoilt or reason
         else:
             spoil(region, reason)
+
+    def places(self, use: Use, region: Region, other: Var) -> list[Path | None]:
+        """Where the map of a use may be in that of another variable, of a region around it; none: nobody knows."""
+        places: list[Path | None] = [()] if other is use.var else self.flows.places_in(other, use.var)
+        if None in places or not places:
+            possible = self.flows.places_by_region(region, self.flows.region(use.var))
+            if possible is not None:
+                return [*(place for place in places if place is not None), *possible]
+        return places
 
     def is_hidden(self, use: Use, place: Path | None, later: Later) -> bool:
         """Whether nobody reads what a use changes of a map that is at a place in another one."""
@@ -299,6 +316,9 @@ class Order:
                     if may_hold(value):
                         self.leak(Use(value.var, LEAK))  # type: ignore[union-attr]
         around = self.all_used(op)
+        sources = op.sources if isinstance(op, anf.Iteration) else ()
+        for value in filter(may_hold, sources):
+            around.setdefault(value.var, READ_ONLY)  # type: ignore[union-attr]
         head = merged(live, around)
         target = op.source if type(op) is anf.Loop else op
         self.loops[target] = head

@@ -14,8 +14,8 @@ from semac.anf.nodes import Block, Expr, Jump, Let, Ref, Result
 from semac.anf.walk import blocks, bound, exit_operands, params_of
 from semac.ir.intrinsics import LEVEL, UPDATED
 from semac.ir.nodes import Function, Var
-from semac.optimize.inplace.origins import ANY_KEY, Again, Member, Origins, Through
-from semac.optimize.inplace.regions import Region, held_in, reached, root, spoil, unite
+from semac.optimize.inplace.origins import ANY_KEY, UNKNOWN, Again, Member, Origins, Path, Through
+from semac.optimize.inplace.regions import OTHER, Region, held_in, reached, root, spoil, unite, ways
 from semac.optimize.inplace.roles import (
     ALIAS,
     FILL,
@@ -38,8 +38,10 @@ from semac.optimize.own.code import LOOPS, Code
 class Flows(Origins):
     """What is known of the maps of a unit. taken: parameters whose maps are changed, stored or handed on."""
 
-    def __init__(self, code: list[Code], shut: set[Function], carried: Carried) -> None:
-        super().__init__(shut)
+    def __init__(
+        self, code: list[Code], shut: set[Function], carried: Carried, detached: frozenset[anf.Call] = frozenset()
+    ) -> None:
+        super().__init__(shut, detached)
         self.code = code
         self.carried = carried  # what functions return in vectors
         self.regions: dict[Member, Region] = {}
@@ -48,6 +50,8 @@ class Flows(Origins):
         self.same: dict[Var, list[Var]] = {}  # bare dicts of several names, backwards
         self.taken: set[Var] = set()
         self.uses: dict[Let, list[Use]] = {}
+        self.spoilt_by: list[tuple[Member, Code]] = []  # what can't change in place, and the code that says so
+        self.current: Code = code[0]
         self.within: dict[Region, set[Region]] = {}
         self.key_vars: set[Any] = set()  # what stands for keys
         self.joins: set[Var] = set()  # variables that branches assign right before they are read
@@ -99,6 +103,7 @@ class Flows(Origins):
     # Instructions
 
     def part(self, part: Code) -> None:
+        self.current = part
         function = part.function
         self.joins |= joins(part)
         known: set[Any] = {instr.var for inner in part.blocks for instr in inner.instrs}
@@ -204,7 +209,7 @@ class Flows(Origins):
     def carry(self, op: anf.Op) -> None:
         """Maps go into a vector that a function returns, or come out of it."""
         parts = [(part, value) for part, value in self.carried.parts(op) if is_var(value) or may_hold(value)]
-        if not parts:
+        if not parts or self.carried.calls.get(op) in self.detached:
             return
         if op in self.carried.made:
             for part, value in parts:
@@ -248,11 +253,13 @@ class Flows(Origins):
             self.within[region] = reached(region)
         return self.within[region]
 
-    def holds_itself(self, region: Region) -> bool:
-        """Whether maps of a region may hold others of it."""
-        return any(root(region) in self.reached(inner) for inner in root(region).inner.values())
+    def places_by_region(self, owner: Region, part: Region) -> list[Path] | None:
+        """Where maps of a region may be in those of another one; None: anywhere."""
+        found = ways(owner, part)
+        return found and [tuple(UNKNOWN if key is OTHER else (type(key), key) for key in keys) for keys in found]
 
     def spoil(self, member: Member, reason: str) -> None:
+        self.spoilt_by.append((member, self.current))
         spoil(self.region(member), reason)
 
     def spoil_shared(self) -> None:

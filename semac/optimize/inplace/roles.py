@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Expr, Op, Ref
-from semac.anf.walk import bound, operands
+from semac.anf.walk import bound, operands, pattern_vars
 from semac.ir.intrinsics import BY_DEFAULT, KEYWORD_GET, LEVEL, LOOK, MAP_CLASSES, UPDATED
 from semac.ir.nodes import Var
 from semac.optimize.own.dicts import read_positions
@@ -79,8 +79,9 @@ def uses_of(op: Op, var: Any) -> list[Use]:
         uses = [*each(values[0::2], LEAK), *stored(values[1::2], values[0::2], var)]
     elif kind in (anf.Move, anf.Loop):
         uses = each(values, ALIAS)
-    elif kind is anf.For:
-        uses = [*each(op.inits, ALIAS), *each(op.sources, LEAK)]  # type: ignore[attr-defined]
+    elif kind is anf.For or kind is anf.Comprehension:
+        inits = op.inits if kind is anf.For else []  # type: ignore[attr-defined]
+        uses = [*each(inits, ALIAS), *each(op.sources, gone_through(op))]  # type: ignore[attr-defined]
     elif kind is anf.If:
         uses = each(values, READ)
     elif kind is anf.Assign:
@@ -92,6 +93,13 @@ def uses_of(op: Op, var: Any) -> list[Use]:
     else:
         uses = each(values, LEAK)
     return [use if is_fixed(use.var) else use._replace(how=LEAK) for use in uses]
+
+
+def gone_through(op: Any) -> int:
+    """How a loop uses the map whose entries it goes through."""
+    if op.how != "pairs":
+        return LEAK
+    return PARTS if any(map(is_var, pattern_vars(op.target))) else READ
 
 
 def each(values: list[Expr], how: int, keys: tuple[Expr, ...] = ()) -> list[Use]:
