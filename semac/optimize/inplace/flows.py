@@ -170,13 +170,13 @@ class Flows(Origins):
             for param, init in zip(op.params, op.inits, strict=False):
                 self.flow(param, init)
         if type(op) is anf.Assign and is_place(op.var) and may_hold(op.value):
-            self.comes(op.var, op.value.var, None, ANY_KEY if op.var not in self.joins else None)  # type: ignore[union-attr]
+            self.passes_on(op.var, op.value.var, op.var)  # type: ignore[union-attr]
         if var is not None and is_fixed(var):
             self.number(op, var)
         if var is None or not is_var(var):
             return
         if type(op) is anf.Read and is_place(op.var):
-            self.comes(var, op.var, None, ANY_KEY if op.var not in self.joins else None)
+            self.passes_on(var, op.var, op.var)
         for source, keys in sources_of(op) if type(op) is not anf.Call or self.callee(op) is not None else []:
             if not may_hold(source):
                 continue
@@ -197,6 +197,14 @@ class Flows(Origins):
         if type(op) in (anf.If, anf.Match, anf.Try, anf.Logic, anf.With, *LOOPS):
             for inner in blocks(op):
                 self.result(inner, var)
+
+    def passes_on(self, target: Var, source: Var, changing: Var) -> None:
+        """A variable that changes is set or read."""
+        if changing in self.joins:
+            self.comes(target, source)
+            self.same.setdefault(target, []).append(source)
+        else:
+            self.comes(target, source, None, ANY_KEY)
 
     def through(self, var: Var, arg: Var, call: anf.Call, result: Member) -> None:
         """A variable gets a map that a call gives, which may come from an argument."""
@@ -266,13 +274,16 @@ class Flows(Origins):
         """Spoils bare dicts that variables hold which change: nobody follows what else is read from these."""
         filled = [use.var for uses in self.uses.values() for use in uses if use.how == FILL]
         for var in filled:
-            todo, names = [var], set()
+            todo: list[Var] = [var]
+            names: set[Var] = set()
             while todo:
                 name = todo.pop()
                 if name not in names:
                     names.add(name)
                     todo += self.same.get(name, ())
-            if any(not self.is_plain(name) or type(name.op) is anf.Read for name in names):
+            names -= self.joins
+            reads = [name.op.var for name in names if type(name.op) is anf.Read]
+            if not all(map(self.is_plain, names)) or not self.joins.issuperset(reads):
                 self.spoil(var, "of a variable that changes")
 
     # What follows
