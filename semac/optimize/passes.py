@@ -131,6 +131,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`
     Pass("walks", walk_lists, (Loop, Closure)),  # loops that walk down a list become loops over its items
     Pass("cursors", index_lists, (Loop, For), needs="infer"),  # loops that go down flat lists hold an index
+    Pass("rests", slice_rests, RESTS, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields, (Try, Throw)),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, (LEVEL, UPDATED, "assoc"), needs="infer"),  # checks of updates that types have made
     Pass("joins", join_changes, ["assoc"], needs="infer"),  # changes of maps that have no other use are one change
@@ -140,7 +141,6 @@ PASSES: tuple[Pass, ...] = (
     Pass("own", own_maps, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else sees change in place
     Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
     Pass("stacks", stack_lists, ("cons", "append"), needs="infer"),  # lists that change at their head are Python's
-    Pass("rests", slice_rests, RESTS, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
     Pass("chains", change_new_maps, ["assoc"], needs="infer"),  # maps that were just made change in place
     Pass("texts", hold_texts, TEXTUAL, needs="inline"),  # characters that nobody sees as such are texts

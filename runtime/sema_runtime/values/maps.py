@@ -24,7 +24,7 @@ from _operator import attrgetter  # the half of the module that is C: the other 
 
 from sema_runtime.values.atoms import KEYWORDS, MAPS, SYMBOLS, Keyword, Symbol, keyword, symbol
 from sema_runtime.values.equality import MISSING as MISSING
-from sema_runtime.values.equality import StoredKey, is_confused, is_plain, same_as_python, same_entries
+from sema_runtime.values.equality import StoredKey, entries_hash, is_confused, is_plain, same_as_python, same_entries
 from sema_runtime.values.lazy_dicts import TAKING, LazyDict, let_go, take
 from sema_runtime.values.lists import List
 from sema_runtime.values.typenames import ATOMIC as ATOMIC
@@ -386,8 +386,8 @@ class Map:
             return self._hash
         except AttributeError:
             if type(self._face) is Mark:
-                self._face = None  # the keys of one that is a key stay the same
-            self._hash = computed = hash((self.type_name, frozenset(self.stable())))
+                self._face = None  # what is a key, or in one, stays as it is
+            self._hash = computed = entries_hash(self.type_name, self.stable())
             return computed
 
     def __repr__(self) -> str:
