@@ -210,7 +210,7 @@ class Placing:
     @staticmethod
     def attempt(op: anf.Try, owner: Var, out: list[Let]) -> Var:
         """Makes the token of a body; the handler undoes what has changed."""
-        made = CallRuntime(RUNTIME + "Attempt", [Ref(owner, ANY)], span=op.span, type=ANY)
+        made = CallRuntime(RUNTIME + "attempt_of", [Ref(owner, ANY)], span=op.span, type=ANY)
         token_ref = bound(made, "attempt", out)
         undone = CallRuntime(RUNTIME + "roll_back", [token_ref], span=op.span, type=ANY)
         op.handler.instrs.insert(0, Let(None, undone))

@@ -19,12 +19,14 @@ _new: Any = Map.__new__
 
 
 class Owner:
-    """A token of the code that changes maps. mark: of maps that change at once; fresh: that which copies get."""
+    """A token of the code that changes maps. mark: of maps that change at once; fresh: that which copies get; inner: an
+    attempt that was made."""
 
-    __slots__ = ("fresh", "mark")
+    __slots__ = ("fresh", "inner", "mark")
 
     def __init__(self) -> None:
         self.mark = self.fresh = Mark()
+        self.inner: Attempt | None = None
 
 
 NO_MARK = Mark()  # which no map has
@@ -38,12 +40,27 @@ class Attempt(Owner):
     """
 
     __slots__ = ("start", "undo")
+    undo: list[tuple[Map, Any, Any]]
+    start: int
 
-    def __init__(self, outer: Owner) -> None:
-        self.fresh = outer.fresh
-        self.mark = NO_MARK
-        self.undo: list[tuple[Map, Any, Any]] = outer.undo if outer.mark is NO_MARK else []  # type: ignore[attr-defined]
-        self.start = len(self.undo)
+    def __init__(self) -> None:
+        self.inner = None
+
+
+def attempt_of(owner: Owner) -> Attempt:
+    """The token of a body that begins; one that the same code has made before is over."""
+    made = owner.inner
+    if made is None:
+        made = owner.inner = Attempt()
+    made.fresh = owner.fresh
+    made.mark = NO_MARK
+    if owner.mark is NO_MARK:  # it is an attempt itself
+        made.undo = owner.undo  # type: ignore[attr-defined]
+        made.start = len(made.undo)
+    else:
+        made.undo = []
+        made.start = 0
+    return made
 
 
 def noted(owner: Owner, old: Map, *keys: Any) -> bool:
@@ -89,8 +106,17 @@ def copied(owner: Owner, old: Map) -> Map | None:
 def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
     """`(assoc old key value)`, in place where the map has the owner's mark. The key is one that is stored as it is."""
     face = old._face
-    if face is owner.mark or (face is owner.fresh and noted(owner, old, key)):
+    if face is owner.mark:
         old.d[key] = value
+        old._order = None
+        return old
+    if face is owner.fresh:
+        undo = owner.undo  # type: ignore[attr-defined]
+        d = old.d
+        undo.append((old, key, d.get(key, MISSING)))
+        if len(undo) >= MOST_UNDONE:
+            owner.mark = owner.fresh = Mark()
+        d[key] = value
         old._order = None
         return old
     new = copied(owner, old)
@@ -102,23 +128,24 @@ def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
 
 def put_all(owner: Owner, old: Map, key: Any, value: Any, key_2: Any, value_2: Any, *more: Any) -> Map:
     """The same of several keys, each with its value after it."""
-    if old._face is owner.mark or noted(owner, old, key, key_2, *more[::2]):
-        new: Map | None = old
+    face = old._face
+    if face is owner.mark or (face is owner.fresh and noted(owner, old, key, key_2, *more[::2])):
+        new = old
         old._order = None
+    elif (copy := copied(owner, old)) is not None:
+        new = copy
     else:
-        new = copied(owner, old)
-        if new is None:
-            new = changed(changed(old, key, value), key_2, value_2)
-            for index in range(0, len(more), 2):
-                new = changed(new, more[index], more[index + 1])
-            return new
-    d = new.d  # type: ignore[union-attr]
+        new = changed(changed(old, key, value), key_2, value_2)
+        for index in range(0, len(more), 2):
+            new = changed(new, more[index], more[index + 1])
+        return new
+    d = new.d
     d[key] = value
     d[key_2] = value_2
     if more:
         for index in range(0, len(more), 2):
             d[more[index]] = more[index + 1]
-    return new  # type: ignore[return-value]
+    return new
 
 
 def put_in(owner: Owner, old: Any, key: Any, value: Any, *more: Any) -> Any:
