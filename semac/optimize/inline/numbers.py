@@ -72,7 +72,8 @@ def divide(op: CallBuiltin, place: Place) -> Op | None:
     if not all(may_be(op.args[index].type, FLOAT) for index in floats) or not literals:
         return None
     if type(divisor) is Lit:
-        return division(op, ("float", floats)) if divisor.value else None
+        kind = "real" if place.is_module and len(floats) == 1 and type(divisor.value) is float else "float"
+        return division(op, (kind, floats)) if divisor.value else None
     return division(op, ("float", floats), ("nonzero", (1,)))
 
 

@@ -103,6 +103,14 @@ def cdr(collection: Any) -> Any:
     return items[1:] if type(items) is tuple else List(items[1:])
 
 
+def after_first(collection: Any) -> Sequence[Any]:
+    """The items of `(cdr collection)`, for loops, which need no list of them."""
+    kind = type(collection)
+    if kind is List:
+        return (collection.flat or collection.items)[1:]  # type: ignore[no-any-return]
+    return (collection if kind is tuple or kind is list else seq(collection))[1:]  # type: ignore[no-any-return]
+
+
 @builtin("rest", type="keep list a|vector b -> list a|vector b", pure=True, total=True)
 def rest(collection: Any) -> Any:
     """All elements but the first of a list or vector; the rest of a vector is a vector.
@@ -170,6 +178,10 @@ def caddr(collection: Any) -> Any:
 
     (caddr '(1 2 3)) => 3
     """
+    if type(collection) is List and collection.next is None and (items := collection.flat) is not None:
+        return items[2] if len(items) > 2 else None
+    if type(collection) is list:
+        return collection[2] if len(collection) > 2 else None
     return _at(collection, 2)
 
 
@@ -366,6 +378,8 @@ def append(*collections: Any) -> List:
         a, b = collections
         if type(a) is List and type(b) is List:
             return List([*(a.flat or a.items), *(b.flat or b.items)])
+        if type(a) is list and type(b) is list:
+            return List(a + b)
         known = isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)
         hint = APPEND if not known and used_as_value() else None
         return List([*seq(a, hint), *seq(b, hint)])
