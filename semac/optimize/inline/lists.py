@@ -184,6 +184,6 @@ def unknown_length(op: CallBuiltin, place: Place) -> Op | None:
         return None
     if LENGTHS[op.name] == STR:
         return guarded(op, "len", ("str", (0,))) if may_be(type_, STR) else None
-    if place.is_module and type_.tags & OTHER and may_be(type_, VECTOR):
+    if LENGTHS[op.name] & VECTOR and place.is_module and type_.tags & OTHER and may_be(type_, VECTOR):
         return guarded(op, "len", ("indexed", (0,)))
     return None

@@ -70,6 +70,7 @@ MODULE = """
 (define (half x) (list (/ x 2.0) (- x (/ (* x x) 100.0))))
 (define (labelled x y) (list (str x) (str "a" x 1) (str x "-" y) (format "~a: ~a" x y)))
 (define (sizes xs) (list (length xs) (count xs)))
+(define (array-size xs) (mutable-array/length xs))
 (define (cut text) (list (string-length text) (substring text 0 1) (substring text 1)))
 (define (fields text)
   (let loop ((i 0) (out '()))
@@ -118,7 +119,7 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *((name, args) for name in ("share",) for args in product([*NUMBERS, 0, 3, -7, 1e300, 2**53 + 1], repeat=2)),
     *(("half", (x,)) for x in (*NUMBERS, 10**15, 10**16 + 1, "s", [1])),
     *(("labelled", args) for args in product([*NUMBERS, [1], keyword("k"), 0.5, 10**30], repeat=2)),
-    *((name, (xs,)) for name in ("sizes", "third-of", "later-items", "mean") for xs in (*LISTS, (1, 2, 3), List([3, 1, 2]), "abc", 5, None)),
+    *((name, (xs,)) for name in ("sizes", "array-size", "third-of", "later-items", "mean") for xs in (*LISTS, (1, 2, 3), List([3, 1, 2]), "abc", 5, None)),
     *((name, (text,)) for name in ("cut", "fields") for text in ("", "a", "abc", 5, None, ["a"], Text("xyz"))),
     *((name, points) for name in ("cross", "turns?") for points in product(POINTS, repeat=3)),
     *(("at", (xs, i)) for xs in ([1, 2], (1, 2), List([1, 2]), "ab", {0: 1}, None) for i in (0, 1, 2, -1, True, 1.0, "x", 2**70)),

@@ -108,7 +108,7 @@ def after_first(collection: Any) -> Sequence[Any]:
     kind = type(collection)
     if kind is List:
         return (collection.flat or collection.items)[1:]  # type: ignore[no-any-return]
-    return (collection if kind is tuple or kind is list else seq(collection))[1:]  # type: ignore[no-any-return]
+    return (collection if kind is tuple or kind is list else seq(collection))[1:]
 
 
 @builtin("rest", type="keep list a|vector b -> list a|vector b", pure=True, total=True)
