@@ -53,7 +53,7 @@ from semac.generate.nested.quotients import inexact
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
-from semac.generate.sources import ITERATE, is_list_object, items_at_hand
+from semac.generate.sources import ITERATE, is_list_object, items_at_hand, items_of_rest
 from semac.generate.steps import consume, pull
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
@@ -140,7 +140,7 @@ def call_(c: Context, op: Call) -> ast.expr:
 
 
 def call_builtin(c: Context, op: CallBuiltin) -> ast.expr:
-    args = c.exprs(op.args)
+    args = [items_of_rest(c, arg) for arg in op.args] if op.name == "append" else c.exprs(op.args)
     loc = c.loc(op)
     function = c.builtin_function(op.name, loc) if op.fixed else c.builtin(op.name, loc)
     return call(function, args, loc)
@@ -163,7 +163,7 @@ def call_runtime(c: Context, op: CallRuntime) -> ast.expr:
 def python(c: Context, op: Python) -> ast.expr:
     if op.kind == "not":
         return opposite(c.test(op.args[0]), c.loc(op))
-    args = c.exprs(op.args)
+    args = [items_of_rest(c, arg) for arg in op.args] if op.kind == "spliced" else c.exprs(op.args)
     loc = c.loc(op)
     if op.kind in TAKE_ITEMS and not c.module.unit.is_text:
         args = [item_source(op.kind, operand, printed, loc) for operand, printed in zip(op.args, args, strict=True)]

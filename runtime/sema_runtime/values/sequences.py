@@ -36,6 +36,14 @@ def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
     return items
 
 
+def after_first(collection: Any) -> Sequence[Any]:
+    """The items of `(cdr collection)`, for loops, which need no list of them."""
+    kind = type(collection)
+    if kind is List:
+        return (collection.flat or collection.items)[1:]  # type: ignore[no-any-return]
+    return (collection if kind is tuple or kind is list else seq(collection))[1:]
+
+
 def foreign_items(value: Any) -> list[Any] | None:
     """The items of anything of Python that iterates: a range, a set, a generator, a file, an array, a row of a table.
 

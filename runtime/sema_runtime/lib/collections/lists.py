@@ -103,14 +103,6 @@ def cdr(collection: Any) -> Any:
     return items[1:] if type(items) is tuple else List(items[1:])
 
 
-def after_first(collection: Any) -> Sequence[Any]:
-    """The items of `(cdr collection)`, for loops, which need no list of them."""
-    kind = type(collection)
-    if kind is List:
-        return (collection.flat or collection.items)[1:]  # type: ignore[no-any-return]
-    return (collection if kind is tuple or kind is list else seq(collection))[1:]
-
-
 @builtin("rest", type="keep list a|vector b -> list a|vector b", pure=True, total=True)
 def rest(collection: Any) -> Any:
     """All elements but the first of a list or vector; the rest of a vector is a vector.
@@ -154,7 +146,7 @@ def _at(value: Any, index: int) -> Any:
                 value = value.next if value.next is not None else link(value)
             return value.car
     else:
-        items = seq(value, REST)
+        items = value if type(value) is list else seq(value, REST)
     return items[index] if index < len(items) else None
 
 
@@ -178,10 +170,6 @@ def caddr(collection: Any) -> Any:
 
     (caddr '(1 2 3)) => 3
     """
-    if type(collection) is List and collection.next is None and (items := collection.flat) is not None:
-        return items[2] if len(items) > 2 else None
-    if type(collection) is list:
-        return collection[2] if len(collection) > 2 else None
     return _at(collection, 2)
 
 
