@@ -24,6 +24,7 @@ TYPES = {
     "int": "", "float": "", "str": "", "tuple": "", "list": "",
     "List": "sema_runtime.values.lists:List",
     "Map": "sema_runtime.values.maps:Map",
+    "Char": "sema_runtime.values.atoms:Char",
     "MutableArray": "sema_runtime.values.mutable:MutableArray",
 }  # fmt: skip
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)

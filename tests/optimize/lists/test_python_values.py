@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sema_runtime.values.atoms import keyword
+from sema_runtime.values.atoms import char, keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
@@ -79,6 +79,7 @@ MODULE = """
 (define (third-of xs) (caddr xs))
 (define (price catalogue item) (get (get catalogue item {}) "price" 0))
 (define (listed m) (list (keys m) (map/entries m) (foldl (fn (s e) (cons (car e) s)) '() (map/entries m))))
+(define (code c) (list (char->integer c) (and (>= (char->integer c) 48) (<= (char->integer c) 57))))
 (define (mean xs) (/ (foldl + 0.0 xs) (length xs)))
 """
 Pair = namedtuple("Pair", "a b")
@@ -125,6 +126,7 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *(("at", (xs, i)) for xs in ([1, 2], (1, 2), List([1, 2]), "ab", {0: 1}, None) for i in (0, 1, 2, -1, True, 1.0, "x", 2**70)),
     *(("price", (catalogue, "a")) for catalogue in ({"a": {"price": 3}}, {}, {"a": {}}, {"a": None}, {"a": 5}, Map({}), 5, None)),
     *(("listed", (m,)) for m in ({"b": 1, "a": 2}, {}, {"a": 1, 2: 3}, {True: 1, 2: 3}, {keyword("a"): 1, "a": 2}, ROWS[3], ROWS[4], 5)),
+    *(("code", (c,)) for c in (char("a"), char("7"), "a", "", 5, None, ["a"])),
     *(("corner", (p,)) for p in ([1, 2], (1.5, 2.5), List([1, 2]), [1], [], List([1]), 7, None, "ab", ["a", 2])),
 ]  # fmt: skip
 
