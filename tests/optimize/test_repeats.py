@@ -40,12 +40,14 @@ ANSWERS += [
     for source in (
         "(define (f a i) (list (nth a i) (begin (mutable-array/set! a i 9) (nth a i)) (nth a i))) (f a 0)",
         "(define (f a i) (list (nth a i) (put a i 7) (nth a i))) (map (fn (x) (if (number? x) x :array)) (f a 1))",
-        "(define (f a i) (let loop ((n 0) (s 0)) (if (= n 3) (list s (nth a i)) (begin (mutable-array/set! a i (+ 1 (nth a i))) "
-        "(loop (+ n 1) (+ s (nth a i))))))) (f a 2)",
+        "(define (f a i) (let loop ((n 0) (s 0)) (if (= n 3) (list s (nth a i)) (begin (put a i (+ 1 (nth a i))) "
+        "(mutable-array/set! a i (+ 1 (nth a i))) (loop (+ n 1) (+ s (nth a i))))))) (f a 2)",
         "(define (f a i) (when (> (nth a i) 0) (mutable-array/set! a i -1)) (nth a i)) (list (f a 0) (f a 0))",
-        "(define (f a i) (list (nth a i) (try (begin (mutable-array/set! a i 5) (nth a 9)) (catch e 1)) (nth a i))) (f a 0)",
+        "(define (f a i) (list (nth a i) (try (begin (mutable-array/set! a i 5) (nth a 9)) (catch e 1)) (nth a i))) "
+        "(f a 0)",
         "(define (f a i g) (list (nth a i) (g) (nth a i))) (f a 0 (fn () (mutable-array/set! a 0 5) 1))",
-        "(define (f ps i) (list (nth (nth ps i) 0) (+ (nth (nth ps i) 1) (nth (nth ps i) 0)))) (list (f '((1 2) (3 4)) 1) (f [[1 2]] 0))",
+        "(define (f ps i) (list (nth (nth ps i) 0) (+ (nth (nth ps i) 1) (nth (nth ps i) 0)))) "
+        "(list (f '((1 2) (3 4)) 1) (f [[1 2]] 0))",
     )
 ]
 ERRORS = [  # the first operation that can't do with nil says so
