@@ -29,9 +29,9 @@ AS_TEXTS = [
     # taken from a text, put in another order and joined or counted
     '(define (f t) (list->string (sort (string->list t)))) (list (f "hello") (f "") (f "bäa€"))',
     '(define (f t) (list->string (reverse (sort (string->list t))))) (f "hello")',
-    "(define (f t) (length (filter (fn (c) (member c '(#\\a #\\e))) (string->list t)))) (list (f \"tea\") (f \"\"))",
-    "(define (f t) (list->string (filter (fn (c) (not (member c '(#\\a #\\e)))) (string->list t)))) (f \"teacup\")",
-    "(define (f t) (any (fn (c) (member c '())) (string->list t))) (list (f \"tea\") (f \"\"))",
+    '(define (f t) (length (filter (fn (c) (member c \'(#\\a #\\e))) (string->list t)))) (list (f "tea") (f ""))',
+    '(define (f t) (list->string (filter (fn (c) (not (member c \'(#\\a #\\e)))) (string->list t)))) (f "teacup")',
+    '(define (f t) (any (fn (c) (member c \'())) (string->list t))) (list (f "tea") (f ""))',
 ]
 SHOWN = [
     '(define (f t) (map (fn (c) (if (= c #\\a) c #\\z)) (string->list t))) (f "abc")',
@@ -50,7 +50,7 @@ SHOWN = [
     '(loop (+ i 1) (cons (string-ref t i) out))))) (f "abc")',
     '(define (f t) (sort (string->list t))) (f "cab")',
     '(define (f t) (length (sort (string->list t)))) (list (f "hello") (f ""))',
-    "(define (f t) (filter (fn (c) (member c '(#\\a #\\e))) (string->list t))) (f \"tea\")",
+    '(define (f t) (filter (fn (c) (member c \'(#\\a #\\e))) (string->list t))) (f "tea")',
     '(define (f t) (let ((cs (string->list t))) (list (= cs (reverse cs)) (= cs (sort cs))))) (list (f "aba") (f "") (f "ab"))',
     '(define (f t) (let ((cs (sort (string->list t)))) (list (list->string cs) cs))) (f "ba")',
     '(define (f t) (list->string (sort t))) (try (f "ba") (catch e (:message e)))',
