@@ -20,6 +20,7 @@ OTHERS = [  # Python would take 1 for 1.0 and #t
     "(define (f n) (= (map (fn (i) (= i 1)) (range n)) '(#f #t))) (list (f 2) (f 3))",
 ]
 ORDERED = [
+    "(define (f d) (foldl (fn (acc c) (let ((k (car c)) (v (cadr c))) (+ acc (/ v 2.0)))) 0 (map/entries {#t d 1 3}))) (f 4)",
     "(define (f n) (let ((m (foldl (fn (m i) (assoc m (mod (* i 7) n) i)) {} (range n)))) "
     "(foldl (fn (acc [k v]) (cons (+ k v) acc)) '() (map/entries m)))) (list (f 5) (f 0))",
     "(define (f xs) (let ((m (foldl (fn (m x) (assoc m x (list x {}))) {} xs))) (map (fn ([k v]) (list k v)) (map/entries m)))) "
@@ -53,4 +54,4 @@ def test_entries_of_bare_dicts_are_sorted_at_once() -> None:
         "(map (fn ([k v]) (str k v)) (map/entries m)))) (f (list 3 1 2 1))"
     )
     assert "sorted(m.items())" in text
-    assert "sorted(" not in python(ORDERED[2])
+    assert "sorted(" not in python(ORDERED[3])
