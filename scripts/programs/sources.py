@@ -22,6 +22,7 @@ from programs.written import (
     defines,
     holders,
     key_sets,
+    rounds,
     shapes,
     sorts,
     statements,
@@ -71,6 +72,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "sets": (4, lambda seed, _: Source(key_sets.Programs(seed).program())),
     "defines": (3, lambda seed, _: Source(defines.Programs(seed).program())),
     "statements": (12, lambda seed, _: Source(statements.Programs(seed).program())),
+    "rounds": (8, lambda seed, _: Source(rounds.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

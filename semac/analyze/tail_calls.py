@@ -4,7 +4,8 @@ A named let is a loop when every call of it is a tail call of its own body (poss
 tail position), it is used in no other way, and no closure captures a variable that a round binds: then each round would
 need bindings of its own, and the named let stays a function whose tail calls keep the stack flat. Closures that can't
 outlive the round do no harm: those that builtins call at once, and local functions that are only ever called, and only
-from the round itself (`Tails.local`).
+from the round itself (`Tails.local`). Nor do closures that are made where no other round follows: in a branch in tail
+position out of which nothing jumps back. The same is true of functions that call themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from semac.ir import nodes as ir
 from semac.ir.nodes import Function, NamedLet, Var
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
 from semac.types.signatures import signature_for
 
 
@@ -36,6 +37,11 @@ class Tails:
         self.loops: dict[Function, NamedLet] = {}
         self.immediate: set[Function] = set()
         self.local: set[Function] = set()
+        self.path: tuple[object, ...] = ()  # the branches in tail position around what is visited
+        self.sites: dict[Function, tuple[object, ...]] = {}  # those around each closure
+        self.paths: dict[Any, tuple[object, ...]] = {}  # and around each call in tail position
+        self.tail_calls: dict[Function, list[tuple[Any, Function]]] = {}  # by the function that they call
+        self.asks_where = unit.optimize and "leaving" not in left_out(unit)
 
     def run(self) -> None:
         self.visit(self.unit.tree, False, self.unit.main)
@@ -54,8 +60,8 @@ class Tails:
             self.visit_call(node, tail, fn)
         elif kind is ir.If:
             self.visit(node.test, False, fn)
-            self.visit(node.then, tail, fn)
-            self.visit(node.otherwise, tail, fn)
+            self.visit_branch(node.then, tail, fn)
+            self.visit_branch(node.otherwise, tail, fn)
         elif kind in (ir.Seq, ir.And, ir.Or):
             for item in node.items[:-1]:
                 self.visit(item, False, fn)
@@ -66,7 +72,10 @@ class Tails:
                 self.visit(value, False, fn)
             self.visit(node.body, tail, fn)
         elif kind is ir.Lambda:
+            self.sites[node.function] = around = self.path
+            self.path = ()
             self.visit(node.function.body, True, node.function)
+            self.path = around
         elif kind is ir.NamedLet:
             self.visit_named_let(node, tail, fn)
         elif kind is ir.CallBuiltin:
@@ -86,15 +95,27 @@ class Tails:
             for _, guard, body in node.clauses:
                 if guard is not None:
                     self.visit(guard, False, fn)
-                self.visit(body, tail, fn)
+                self.visit_branch(body, tail, fn)
         else:
             for child in ir.children(node):
                 self.visit(child, False, fn)
+
+    def visit_branch(self, node: Any, tail: bool, fn: Function) -> None:
+        around = self.path
+        if tail:
+            self.path = (*around, node)
+        self.visit(node, tail, fn)
+        self.path = around
 
     def visit_call(self, node: Any, tail: bool, fn: Function) -> None:
         node.tail = tail and fn is not self.unit.main
         if node.tail:
             self.unit.places.note_tail(node.span)
+            self.paths[node] = self.path
+            var = node.head.var if type(node.head) is ir.Ref else None
+            target = None if var is None else var.loop.function if var.loop is not None else var.known_function
+            if target is not None:
+                self.tail_calls.setdefault(target, []).append((node, fn))
         if type(node.head) is ir.Ref:
             self.uses.append((node.head.var, fn))
             self.calls.append((node, fn))
@@ -126,7 +147,7 @@ class Tails:
                 if loop is not None and loop.function in loops and not self.is_recur(call, fn, loop.function):
                     del loops[loop.function]
                     changed = True
-            for function in self.captured_in(loops):
+            for function in self.captured_in(loops, self.asks_where):
                 if loops.pop(function, None) is not None:
                     changed = True
         for node in loops.values():
@@ -166,9 +187,11 @@ class Tails:
         inner = self.loops.get(fn)
         return inner is not None and inner.in_tail and inner.enclosing is target
 
-    def captured_in(self, loops: dict[Function, NamedLet]) -> set[Function]:
-        """Functions whose own variables, or those of loops inside them, some closure captures."""
+    def captured_in(self, loops: dict[Function, NamedLet], asks_where: bool = False) -> set[Function]:
+        """Functions whose own variables, or those of loops inside them, some closure captures. asks_where: only those
+        that may have another round after the closure was made."""
         captured: set[Function] = set()
+        left: dict[tuple[Function, Function], bool] = {}
         for var, fn in self.uses:
             owner = var.owner
             user: Function | None = fn
@@ -180,14 +203,33 @@ class Tails:
                 continue
             up: Function | None = owner
             while up is not None:
-                captured.add(up)
+                if asks_where and (user, up) not in left:
+                    left[user, up] = self.leaves(user, up, loops)
+                if not asks_where or not left[user, up]:
+                    captured.add(up)
                 up = loops[up].enclosing if up in loops else None
         return captured
 
+    def leaves(self, closure: Function, target: Function, loops: dict[Function, NamedLet]) -> bool:
+        """Whether target has no further round in an activation that has made a closure."""
+        site = self.sites.get(closure)
+        inner = closure.parent
+        while inner is not target:
+            loop = loops.get(inner) if inner is not None else None
+            if loop is None or not loop.in_tail:
+                return False
+            inner = loop.enclosing
+        if site is None:
+            return False
+        return not any(
+            self.is_recur(call, fn, target) and follows(self.paths[call], site)
+            for call, fn in self.tail_calls.get(target, ())
+        )
+
     def recurring_calls(self) -> None:
-        captured = self.captured_in(self.loops)
-        for function in captured:
+        for function in self.captured_in(self.loops):
             function.has_closures = True
+        captured = self.captured_in(self.loops, self.asks_where)
         for call, fn in self.calls:
             var = call.head.var
             if var.loop is not None and var.loop.is_loop:
@@ -197,8 +239,14 @@ class Tails:
             if (
                 target is not None
                 and target.rest is None
-                and not target.has_closures
+                and target not in captured
                 and self.is_recur(call, fn, target)
             ):
                 call.recur = target
                 target.self_tail = True
+
+
+def follows(call: tuple[object, ...], closure: tuple[object, ...]) -> bool:
+    """Whether a call in tail position may come after a closure was made, by the branches around both: they are in the
+    same one, or the one's is inside the other's."""
+    return all(a is b for a, b in zip(call, closure, strict=False))

@@ -11,6 +11,7 @@ from semac.anf.nodes import (
     CallBuiltin,
     Comprehension,
     Expr,
+    Guarded,
     If,
     Iteration,
     Lit,
@@ -37,17 +38,38 @@ from semac.types.lattice import DICT, FLAT, LIST, SEQUENCE
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 COUNTING = "sema_runtime.support.counting:"
+AFTER_FIRST = "sema_runtime.values.sequences:after_first"
 ITERATE = "sema_runtime.values.matching:iterate"
 
 
 def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
     """What a Python loop can run over: the items of a value."""
+    if is_cut(c, source):
+        return items_of_rest(c, source)
     value = c.expr(source)
     if source.type.only(LIST) and is_list_object(source) and not c.module.unit.is_text:
         return items_at_hand(source, value, loc)
     if source.type.only(SEQUENCE):
         return value
     return call(c.runtime(ITERATE, loc), [value, const(who, loc)], loc)
+
+
+def items_of_rest(c: Context, source: Expr) -> ast.expr:
+    """The expression of a list of which only the items count: of a rest that nothing else needs a slice, without the
+    cells that a `cdr` makes."""
+    if not is_cut(c, source):
+        return c.expr(source)
+    rest: Guarded | CallBuiltin = source  # type: ignore[assignment]
+    value, loc = c.expr(rest.args[0]), c.loc(rest)
+    return call(c.runtime(AFTER_FIRST, loc), [value], loc)
+
+
+def is_cut(c: Context, source: Expr) -> bool:
+    if not c.module.cuts_rests:
+        return False
+    if type(source) is Guarded:
+        return source.fast == "next" and source.slow in ("builtin:cdr", "builtin:rest")
+    return type(source) is CallBuiltin and source.name in ("cdr", "rest") and len(source.args) == 1
 
 
 def items_at_hand(source: Expr, value: ast.expr, loc: Loc) -> ast.expr:

@@ -87,11 +87,11 @@ def inside(op: Op, runs: int) -> list[tuple[Block, int]]:
 
 
 def is_entry(test: Expr) -> bool:
-    """Whether a test of the entry of a function with versions asks for numbers alone, or for them and lists of Sema or
+    """Whether a test of the entry of a function with versions asks for numbers and texts alone, or for lists of Sema or
     of Python: seldom it is given others."""
     op = test.var.op if type(test) is Ref else None
     return type(op) is Fits and all(
-        kind in ("number", "int") or (kind == "List" and is_made_list(arg))
+        kind in ("number", "int", "str") or (kind == "List" and is_made_list(arg))
         for arg, kind in zip(op.args, op.kinds, strict=True)
     )
 

@@ -52,3 +52,41 @@ def test_calls_that_end_are_plain(text: str) -> None:
 def test_a_chain_into_the_unknown_is_not_plain() -> None:
     text = compile_source("(define (f g x) (g x)) (define (h g) (f g 1))", "<test>", "module").python_text()
     assert text.count("return tail_call(") == 2
+
+
+LEAVING = [  # where a closure is made, no other round follows
+    ("(define (f n) (let loop ((i 0)) (if (= i n) (fn () i) (loop (+ i 1))))) ((f 3))", "3"),
+    ("(define (next s) (if (even? (first s)) (list (first s) (fn () (next (rest s)))) (next (rest s)))) "
+     "(first ((cadr (next '(1 2 3 4)))))", "4"),
+    ("(define (f n) (let loop ((i 0)) (let in ((j 0)) (cond ((> (* j j) n) (fn () (list i j))) "
+     "((> j i) (loop (+ i 1))) (else (in (+ j 1))))))) ((f 9))", "(3 4)"),
+]  # fmt: skip
+STAYING = [  # here one may
+    ("(define (f n) (let loop ((i 0) (fs '())) (if (= i n) (map (fn (g) (g)) fs) (loop (+ i 1) (cons (fn () i) fs))))) "
+     "(f 3)", "(2 1 0)"),
+    ("(define (f n) (let loop ((i 0) (g nil)) (let ((h (fn () i))) (if (= i n) (list (g) (h)) (loop (+ i 1) h))))) "
+     "(f 3)", "(2 3)"),
+    ("(define (f n) (let loop ((i 0) (fs '())) (if (= i n) (map (fn (g) (g)) fs) (let ((g (let in ((j 0)) "
+     "(if (> j i) (fn () (list i j)) (in (+ j 1)))))) (loop (+ i 1) (cons g fs)))))) (f 3)", "((2 3) (1 2) (0 1))"),
+    ("(define (f n) (map (fn (k) (let loop ((i 0)) (if (= i k) (fn () i) (loop (+ i 1))))) (range n))) "
+     "(map (fn (g) (g)) (f 3))", "(0 1 2)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), LEAVING + STAYING)
+@pytest.mark.parametrize("mode", ["program", "module"])
+@pytest.mark.parametrize("skipped", ["", "leaving"])
+def test_closures_see_their_own_round(
+    text: str, expected: str, mode: str, skipped: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEMA_SKIP", skipped)
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile_source(text, "<test>", mode, result=True).code, scope)
+    assert to_text(scope[RESULT]) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), LEAVING)
+def test_closures_that_leave_keep_a_loop_a_loop(text: str, expected: str) -> None:
+    emitted = compile_source(text, "<test>", "program").python_text()
+    assert "tail_call" not in emitted
+    assert "def loop" not in emitted

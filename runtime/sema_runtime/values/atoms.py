@@ -5,7 +5,7 @@ from __future__ import annotations
 from _collections_abc import Mapping
 
 from sema_runtime.values.base_errors import ArityError, type_error
-from sema_runtime.values.typenames import ATOMIC, NAMES
+from sema_runtime.values.typenames import ATOMIC, NAMES, NEAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ class Char:
 
 MAPS: set[type] = set()  # the types of Sema's maps, which maps.py enters
 ATOMIC.update((Symbol, Keyword, Char))
+NEAR.update((Symbol, Keyword, Char))
 PLAIN = frozenset((int, float, str, Keyword, Symbol, Char))  # two values of one of these are equal where Python says so
+SHOWN = frozenset((int, str))  # Python shows them in a text as the language does
 INDEXED = frozenset((tuple, list))  # vectors, and lists of Python: Python finds their items by an index
 NAMES.update({Symbol: "symbol", Keyword: "keyword", Char: "char"})
 ABSENT: Any = object()

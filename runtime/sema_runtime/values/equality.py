@@ -6,7 +6,7 @@ Lists, dicts and bytearrays of Python equal the Sema values that they stand for.
 
 from __future__ import annotations
 
-from sema_runtime.values.typenames import ATOMIC, NAMES
+from sema_runtime.values.typenames import ATOMIC, NAMES, NEAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,15 @@ def same_entries(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
     """Whether two dicts of stored keys hold equal values under the same keys."""
     if len(a) != len(b):
         return False
-    return all(equal(value, b.get(key, MISSING)) for key, value in a.items())
+    for key, left in a.items():
+        right = b.get(key, MISSING)
+        if left is not right or type(left) is float:
+            if type(left) is type(right) and type(left) in SCALARS:
+                if left != right:
+                    return False
+            elif not equal(left, right):
+                return False
+    return True
 
 
 def _equal_foreign(a: Any, b: Any) -> bool:
@@ -140,8 +148,25 @@ def _hashable(value: Any) -> Any:
     if kind is tuple or kind is list:
         return strict_hash(value)
     if kind is dict:
-        return hash(("map", frozenset(stored_entries(value))))
+        return entries_hash("map", stored_entries(value))
     return bytes(value) if kind is bytearray else hash(value)
+
+
+def entries_hash(type_name: str, d: dict[Any, Any]) -> int:
+    """A hash that agrees with `equal` for maps, of their stored keys and what lies near in their values."""
+    return hash((type_name, frozenset([(key, near(value)) for key, value in d.items()])))
+
+
+def near(value: Any) -> Any:
+    """What stands for a value in the hash of a map: a number or an atom for itself, the hash of a list or vector of
+    such, and nothing of other values, so that no hash goes deep. Bytes may equal a bytearray, which has none."""
+    kind = type(value)
+    if kind in NEAR:
+        return value
+    if kind is not tuple and NAMES.get(kind) != "list":
+        return 0
+    items = value if kind is tuple or kind is list else value.items
+    return hash((len(items), *items)) if NEAR.issuperset(map(type, items)) else 0
 
 
 # Keys of dicts

@@ -286,6 +286,11 @@ def as_list(value: Any) -> Any:
     return List(value.copy()) if type(value) is list else value
 
 
+def at_hand(value: Any) -> Sequence[Any]:
+    """The items of a list, which nobody may change; none of another value."""
+    return value.flat or value.items if type(value) is List else ()
+
+
 def given_back(result: Any, made: Any, original: Any) -> Any:
     """A result; the caller's own list where it is the one that `as_list` made of it."""
     return original if result is made else result

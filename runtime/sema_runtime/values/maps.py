@@ -24,7 +24,7 @@ from _operator import attrgetter  # the half of the module that is C: the other 
 
 from sema_runtime.values.atoms import KEYWORDS, MAPS, SYMBOLS, Keyword, Symbol, keyword, symbol
 from sema_runtime.values.equality import MISSING as MISSING
-from sema_runtime.values.equality import StoredKey, is_confused, is_plain, same_as_python, same_entries
+from sema_runtime.values.equality import StoredKey, entries_hash, is_confused, is_plain, same_as_python, same_entries
 from sema_runtime.values.lazy_dicts import TAKING, LazyDict, let_go, take
 from sema_runtime.values.lists import List
 from sema_runtime.values.typenames import ATOMIC as ATOMIC
@@ -376,7 +376,10 @@ class Map:
         try:
             return self._hash
         except AttributeError:
-            self._hash = computed = hash((self.type_name, frozenset(self.stable())))
+            computed = entries_hash(self.type_name, self.stable())
+            face = self._face
+            if face is None or face is True or type(face) is dict:  # no owner, who could change the map
+                self._hash = computed
             return computed
 
     def __repr__(self) -> str:

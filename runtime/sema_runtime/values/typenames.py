@@ -28,6 +28,7 @@ NAMES: dict[type, str] = {
     type: "native-fn",
 }
 ATOMIC: set[type] = {str, int, type(None), bytes}  # and the atoms, which atoms.py enters: hashed without our code
+NEAR: set[type] = {str, int, float, bool, type(None)}  # and the atoms: what a hash of a map counts of its values
 
 INTS = frozenset((int,))  # to ask of many values at once: `INTS.issuperset(map(type, values))`
 

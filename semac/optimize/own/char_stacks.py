@@ -65,7 +65,9 @@ class Look:
         for use in self.form.uses_of(op, var):
             group = self.groups.known(use.var)
             if use.how == CHANGE:
-                if op.name == "cons":
+                if type(op) is anf.CallBuiltin and op.name == "append":
+                    self.others.add(group)  # its items are characters
+                elif type(op) is anf.CallBuiltin and op.name == "cons":
                     (self.pushed if op.args[0].type.only(CHAR) else self.others).add(group)
             elif use.how == READ:
                 if type(op) is not anf.CallBuiltin or op.name not in SIZES:

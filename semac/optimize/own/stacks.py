@@ -27,7 +27,7 @@ from semac.optimize.own.char_stacks import is_join, text_groups
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
 from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
-from semac.types.lattice import ANY, BOOL, LIST, NEVER, NIL, SEQUENCE, STR, Type, atom, list_of
+from semac.types.lattice import ANY, BOOL, FLAT, LIST, NEVER, NIL, SEQUENCE, STR, VECTOR, Type, atom, list_of
 
 READERS = {
     "null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "car": "top", "first": "top",
@@ -54,6 +54,11 @@ class Stacks(Representation):
             return "List" if op.name == "list" else ""
         return "List" if type(op) is anf.Move and is_short_list(op.value) else ""
 
+    def uses_of(self, op: Op, var: Var | None) -> list[Use]:
+        if is_slice(op) and self.is_held(op.args[0]):  # type: ignore[attr-defined]
+            return [Use(op.args[0].var, CHANGE, var)]  # type: ignore[attr-defined]
+        return super().uses_of(op, var)
+
     def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
         count = len(op.args)
         if count == 1 and (op.name in READERS or op.name in KNOWN):
@@ -75,6 +80,11 @@ class Stacks(Representation):
         if not items.type.only(SEQUENCE) or not self.is_held(rest):
             return False
         return not self.fresh(rest.var.op)  # type: ignore[union-attr]
+
+
+def is_slice(op: Op) -> bool:
+    """Whether an operation is the rest of a flat list, which `append` would copy (`loops/rests.py`)."""
+    return type(op) is Python and op.kind == "flat_rest"
 
 
 def is_short_list(value: Any) -> bool:
@@ -216,10 +226,10 @@ class StackRewriter(Rewriter):
         replace(instr, Python("stack_reversed", op.args, span=op.span, type=op.type))
         return True
 
-    def bind(self, op: Python, span: Any) -> Ref:
+    def bind(self, op: Python, span: Any, hint: str = "text") -> Ref:
         """A variable of any value for an operation that is put out."""
         var = Var("", None)
-        var.hint, var.defined, var.op, var.type, op.span = "text", 1, op, ANY, span
+        var.hint, var.defined, var.op, var.type, op.span = hint, 1, op, ANY, span
         self.out.append(Let(var, op))
         return Ref(var)
 
@@ -261,25 +271,31 @@ class StackRewriter(Rewriter):
         """The items of a list or vector go in front of those of a stack."""
         if self.form.is_held(items) and self.kind(items.var):  # type: ignore[union-attr]
             return Python("extend", [subject, items])
+        if items.type.only(FLAT | VECTOR):
+            if not items.type.only(VECTOR):
+                items = self.bind(Python("flat_items", [items]), None, "items")
+            return Python("extend", [subject, self.bind(Python("turned", [items]), None, "items")])
         return CallRuntime(PUSH_ALL, [subject, items])
 
     def changed(self, instr: Let) -> Ref:
         op: Any = instr.op
         subject: Ref = op.args[-1]
-        dropped = RESTS.get(op.name, 0)
+        name = "rest" if is_slice(op) else op.name
+        dropped = RESTS.get(name, 0)
         if dropped > 1 and self.took_two(subject):
             dropped -= 2
         elif dropped and self.took_top(subject):
             dropped -= 1
-        changes: list[Op] = [Python("drop_last" if op.filled else "drop_top", [subject]) for _ in range(dropped)]
-        if op.name == "cons":
+        drop = "drop_last" if type(op) is anf.CallBuiltin and op.filled else "drop_top"
+        changes: list[Op] = [Python(drop, [subject]) for _ in range(dropped)]
+        if name == "cons":
             head = op.args[0]
             if self.is_text(subject.var):
                 head = self.bind(Python("value", [head]), op.span)
             if self.form.is_held(head) and self.kind(head.var):
                 head = self.wrapped(head, op.span)
             changes = [Python("append", [subject, head])]
-        if op.name == "append":
+        if name == "append":
             changes = [self.pushed(subject, op.args[0])]
         for change in changes:
             change.span, change.type = op.span, atom(NIL)

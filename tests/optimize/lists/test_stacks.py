@@ -77,6 +77,12 @@ SHARED = [
      " (try (f 5) (catch e (:message e))))", '((1 1 7) (2 3 2 3 7) "expected list or vector, got int")'),
     ("(define (f n) (let loop ((i 0) (q (list 0))) (if (= i n) q (loop (+ i 1) (append (rest q) (list i (* i i))))))) "
      "(f 3)", "(1 1 2 4)"),
+    # work that is left: what was found goes in front of the rest of a flat list
+    ("(define (f n) (let loop ((todo (list n)) (seen '())) (if (null? todo) (reverse seen) (let* ((x (first todo)) "
+     "(new (map (fn (d) (- x d)) (filter (fn (d) (<= d x)) '(2 3))))) (loop (append new (rest todo)) (cons (list x new) "
+     "seen)))))) (f 4)", "((4 (2 1)) (2 (0)) (0 ()) (1 ()))"),
+    ("(define (f n) (let loop ((i 0) (acc '())) (if (= i n) (list->string (reverse acc)) (loop (+ i 1) "
+     "(append (string->list \"ab\") (cons #\\c acc)))))) (list (f 0) (f 2))", '("" "cbacba")'),
     ("(define (d i) (or (and (null? i) '()) (cons 1 (d '())))) "
      "(try (d '(1)) (catch e (list :err e)))", "(1)"),
     ("(define (d i) (or (and (null? i) {}) (assoc (d '()) :a 1))) (d '(1))", "{:a 1}"),

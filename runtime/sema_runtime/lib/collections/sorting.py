@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.atoms import MAPS, TEXTS, Char, Keyword
+from sema_runtime.values.atoms import MAPS, TEXTS, Char, Keyword, Symbol
 from sema_runtime.values.errors import SemaTypeError
 from sema_runtime.values.lists import List
 from sema_runtime.values.lookup import keyword_reader
@@ -70,7 +70,8 @@ def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
     """The items in the order of their keys; emitted code computes the keys itself where the function is known."""
     from functools import partial
 
-    sizes = iter(keys if _is_simple(keys) else map(order_key, keys))
+    found = keys if _is_simple(keys) else _comparable(keys)
+    sizes = iter(map(order_key, keys) if found is None else found)
     return List(sorted(items, key=partial(next, sizes)))  # the key function is called once an item, in their order
 
 
@@ -175,6 +176,26 @@ def _is_simple(values: Sequence[Any]) -> bool:
     return _are_ordered(kinds, values)
 
 
+def _comparable(values: Sequence[Any]) -> Sequence[Any] | None:
+    """What Python orders as Sema does the values: of atoms of one type their texts, of lists or of vectors of one
+    length tuples of such; None where there are others."""
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    if kind is tuple or kind is List:
+        rows = values if kind is tuple else [value.items for value in values]
+        if len(set(map(len, rows))) != 1:
+            return None
+        columns = [_comparable(column) for column in zip(*rows)]  # noqa: B905  (equally long)
+        return None if None in columns else list(zip(*columns)) if columns else None  # noqa: B905
+    if kind is Char:
+        return [TEXTS[value] for value in values]
+    if kind is Keyword or kind is Symbol:
+        return [value.name for value in values]
+    return values if _are_ordered(kinds, values) else None
+
+
 def _are_ordered(kinds: set[type], values: Sequence[Any]) -> bool:
     """Whether values of these types are ordered by Python as by Sema."""
     return kinds in SIMPLE or (kinds == FLOATS and _has_no_nan(values))
@@ -189,6 +210,13 @@ def _has_no_nan(floats: Sequence[float]) -> bool:
 def _in_order(items: Sequence[Any]) -> list[Any]:
     if INTS.issuperset(map(type, items)) or _is_simple(items):
         return sorted(items)
+    if type(items[0]) is Char and len(set(map(type, items))) == 1:
+        return sorted(items, key=TEXTS.__getitem__)
+    found = _comparable(items)
+    if found is not None:
+        from functools import partial
+
+        return sorted(items, key=partial(next, iter(found)))
     families = [_family(item) for item in items]
     for item, family in zip(items, families, strict=True):
         if family != families[0]:
