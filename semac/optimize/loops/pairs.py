@@ -50,7 +50,7 @@ def binds_parts(op: Iteration, call: CallBuiltin) -> bool:
             spread(instr, block, parts)
         elif instr.var in parts:  # the loop binds it now
             block.instrs.remove(instr)
-            instr.var.op = None  # type: ignore[union-attr]
+            instr.var.op = None
         else:
             replace(instr, Move(Ref(parts[position_of(instr.op)]), span=instr.op.span))  # type: ignore[arg-type]
     op.target = SequencePattern([VarPattern(part) for part in parts], None, True)
