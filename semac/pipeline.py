@@ -47,6 +47,7 @@ class Checks:
 
 
 CHECKS = Checks()
+EXPANSION = "__sema_macro__"  # the module in which bodies of macros run
 VERIFY = bool(os.environ.get("SEMA_VERIFY"))  # every unit after every pass
 TOO_DEEP = "expression nested too deeply"
 SPLIT_IT = "split it with define or let"
@@ -295,6 +296,6 @@ def prelude() -> PreludeMacros:
 def run_form(form: Any, macros: dict[str, Macro], file: str) -> Any:
     """The value of a form where macro bodies run: it sees builtins and macros, but nothing that the program defines."""
     unit = compile_forms(List([form]), file, "module", result=True, macros=macros)
-    scope: dict[str, Any] = {"__name__": "__sema_macro__", "__sema_names__": {}}
+    scope: dict[str, Any] = {"__name__": EXPANSION, "__sema_names__": {}}
     exec(unit.code, scope)
     return scope.pop(RESULT, None)

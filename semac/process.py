@@ -8,6 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 DEPTH = 22_000  # Python frames: non-tail recursion works some 20,000 deep and then ends in a condition
 STACK = 100 << 20  # bytes of C stack, for recursion through builtins
 
@@ -38,6 +43,25 @@ def drain_tasks() -> None:
         from sema_runtime.tasks import drain
 
         drain()
+
+
+def called_back(function: Callable[[], Any]) -> Any:
+    """The value of a function that a builtin calls: tasks take their turns around it (`tasks/callbacks.py`)."""
+    if "sema_runtime.tasks.scheduler" in sys.modules:
+        from sema_runtime.tasks.callbacks import call_native
+
+        return call_native(_call, False, function)
+    try:
+        return function()
+    finally:
+        if "sema_runtime.tasks.scheduler" in sys.modules:  # it has started the first tasks
+            from sema_runtime.tasks.scheduler import scheduler
+
+            scheduler().pause()
+
+
+def _call(function: Callable[[], Any]) -> Any:
+    return function()
 
 
 def flush_output() -> str:

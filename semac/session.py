@@ -6,6 +6,7 @@ import builtins
 from types import CodeType, FunctionType
 from typing import Any
 
+from sema_runtime.values.atoms import symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
@@ -13,10 +14,12 @@ from semac.analyze.analyzer import Analyzer
 from semac.analyze.program import analyze_program
 from semac.generate.session_names import SharedNames, shared_names
 from semac.ir.intrinsics import OPERATORS
-from semac.pipeline import CompiledUnit, compile_forms, compile_source, macro_environment
-from semac.process import deepen, drain_tasks
+from semac.pipeline import EXPANSION, CompiledUnit, compile_forms, compile_source, macro_environment
+from semac.process import called_back, deepen, drain_tasks
 from semac.sources import decode, read
 from semac.syntax.reader import read_program
+
+MACRO_DEFINERS = (symbol("defmacro"), symbol("define-syntax"))
 
 
 class Session:
@@ -50,7 +53,8 @@ class Session:
     def run_form(self, form: Any) -> Any:
         """The value of one form, as `eval` computes it: in the globals, with nothing lexical around.
 
-        A macro that it defines serves later texts and evals; the program that is running sees a variable.
+        A macro that it defines serves later texts and evals; the program that is running sees a variable. Other tasks
+        take their turns when a form has run, but not while a macro is expanded.
         """
         before = dict(self.macros)
         known, python = frozenset(self.names), frozenset(self.python_names)
@@ -60,7 +64,9 @@ class Session:
         for name, macro in self.macros.items():
             if before.get(name) is not macro:
                 self.globals[self.shared.global_name(name)] = macro
-        return self.execute(unit, drain=False)
+        if not has_code(form) or self.globals.get("__name__") == EXPANSION:
+            return self.execute(unit, drain=False)
+        return called_back(lambda: self.execute(unit, drain=False))
 
     def execute(self, unit: CompiledUnit, drain: bool = True, code: CodeType | None = None) -> Any:
         """The value of the last form. code: that of the unit, where it is there already."""
@@ -91,6 +97,11 @@ class Session:
             python, (module, attr) = self.shared.imports.popitem()
             if python not in self.globals:
                 self.globals[python] = getattr(import_module(module), attr)
+
+
+def has_code(form: Any) -> bool:
+    """Whether something runs when a form is evaluated. nil is nothing, and what defines a macro is done by then."""
+    return form is not None and not (type(form) is List and form.items and form.items[0] in MACRO_DEFINERS)
 
 
 def macros_of(path: str) -> dict[str, Macro]:

@@ -45,7 +45,9 @@ class ModuleState:
         self.names = names
         self.printers = printers
         skipped = left_out(unit)
-        self.asks_once = "once" not in skipped  # for all operands of nested arithmetic (guards.py)
+        is_elsewhere = unit.is_text or unit.is_native
+        self.cuts_rests = unit.optimize and not is_elsewhere and "cut" not in skipped  # of loops (sources.py)
+        self.asks_once = "once" not in skipped  # for all operands of nested arithmetic (nested/numbers.py)
         keeps = not (unit.is_text or unit.is_native or is_traced())
         self.keeps_types = keeps and unit.optimize and "kinds" not in skipped  # of parameters (functions.py)
 

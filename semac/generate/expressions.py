@@ -48,10 +48,12 @@ from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
 from semac.generate.iteration import comprehension, result_param
+from semac.generate.nested.numbers import Numbers, item_of, leaves
+from semac.generate.nested.quotients import inexact
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
-from semac.generate.sources import is_list_object, items_at_hand
+from semac.generate.sources import ITERATE, LOOK_UPS, is_list_object, items_at_hand, items_of_rest
 from semac.generate.steps import consume, pull
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
@@ -138,7 +140,7 @@ def call_(c: Context, op: Call) -> ast.expr:
 
 
 def call_builtin(c: Context, op: CallBuiltin) -> ast.expr:
-    args = c.exprs(op.args)
+    args = [items_of_rest(c, arg) for arg in op.args] if op.name == "append" else c.exprs(op.args)
     loc = c.loc(op)
     function = c.builtin_function(op.name, loc) if op.fixed else c.builtin(op.name, loc)
     return call(function, args, loc)
@@ -153,13 +155,15 @@ def call_open(c: Context, op: CallOpen) -> ast.expr:
 def call_runtime(c: Context, op: CallRuntime) -> ast.expr:
     args = c.exprs(op.args)
     loc = c.loc(op)
+    if op.path == ITERATE and isinstance(args[0], ast.ListComp):  # it has been made for this
+        return args[0]
     return call(c.runtime(op.path, loc), args, loc)
 
 
 def python(c: Context, op: Python) -> ast.expr:
     if op.kind == "not":
         return opposite(c.test(op.args[0]), c.loc(op))
-    args = c.exprs(op.args)
+    args = [items_of_rest(c, arg) for arg in op.args] if op.kind == "spliced" else c.exprs(op.args)
     loc = c.loc(op)
     if op.kind in TAKE_ITEMS and not c.module.unit.is_text:
         args = [item_source(op.kind, operand, printed, loc) for operand, printed in zip(op.args, args, strict=True)]
@@ -192,7 +196,8 @@ TAKE_ITEMS = frozenset(
 def item_source(kind: str, operand: Expr, printed: ast.expr, loc: Loc) -> ast.expr:
     """What an operation reads the items of an operand from. A text may be joined of a stack (own/stacks.py)."""
     known = FLAT if kind == "join" else LIST
-    if operand.type.only(known) and type(operand) is not Python and is_list_object(operand):
+    is_made_here = type(operand) is Python and operand.kind not in LOOK_UPS
+    if operand.type.only(known) and not is_made_here and is_list_object(operand):
         return items_at_hand(operand, printed, loc)
     return printed
 
@@ -226,10 +231,10 @@ def is_new_list(c: Context, made: ast.Call) -> bool:
 
 def guarded(c: Context, op: Guarded) -> ast.expr:
     """`a + b if type(a) is type(b) is int else add(a, b)`."""
-    numbers = guards.leaves(op) if c.module.asks_once else None
-    if numbers is not None:
-        return of_numbers(c, op, numbers)
-    operands = Operands(c, op.args)
+    found = leaves(op) if c.module.asks_once else None
+    if found is not None:
+        return of_numbers(c, op, found)
+    operands = Operands(c, inexact(op) if c.module.asks_once else op.args)
     loc = c.loc(op)
     if guards.python_tests(operands, op):
         return operation(c, op.fast, operands.values, loc)
@@ -246,23 +251,20 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     return ast.IfExp(asked, fast, otherwise, **loc)
 
 
-def of_numbers(c: Context, op: Guarded, leaves: list[Expr]) -> ast.expr:
+def of_numbers(c: Context, op: Guarded, found: list[Expr]) -> ast.expr:
     """`a * b + c if type(a) is type(b) is type(c) in INT_OR_FLOAT else add(mul(a, b), c)`."""
-    operands = Operands(c, leaves)
-    loc = c.loc(op)
-    asked = guards.test(operands, Guarded([(guards.asked_of(op), tuple(range(len(leaves))))], leaves, "", ""), loc)
-    written = {id(leaf): value for leaf, value in zip(leaves, operands.again(), strict=True)}
+    numbers = Numbers(c, op, found)
 
     def value(operand: Expr, is_fast: bool) -> ast.expr:
-        if id(operand) in written:
-            return written[id(operand)]
+        if id(operand) in numbers.written and (is_fast or item_of(operand) is None):
+            return numbers.written[id(operand)]
         if type(operand) is not Guarded:
             return c.expr(operand)
         args = [value(arg, is_fast) for arg in operand.args]
         return operation(c, operand.fast, args, c.loc(operand)) if is_fast else slow_call(c, operand, args)
 
     fast = value(op, True)
-    return fast if asked is None else ast.IfExp(asked, fast, value(op, False), **loc)
+    return fast if numbers.asked is None else ast.IfExp(numbers.asked, fast, value(op, False), **c.loc(op))
 
 
 def slow_call(c: Context, op: Guarded, args: list[ast.expr]) -> ast.expr:

@@ -14,27 +14,29 @@ from collections.abc import Callable
 from semac.anf.nodes import Expr, Fits, Guarded, Lit, Op, Read
 from semac.anf.records import RecordType
 from semac.generate.context import Context
-from semac.generate.effects import EFFECT, is_nil_else
+from semac.generate.effects import is_nil_else
 from semac.generate.pyast import Loc, attribute, binop, boolop, builtin, call, compare, const, name, subscript, walrus
 from semac.generate.records import has_class
-from semac.types.lattice import INT, NATURAL
+from semac.types.lattice import NATURAL
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
     "int": "", "float": "", "str": "", "tuple": "", "list": "",
     "List": "sema_runtime.values.lists:List",
     "Map": "sema_runtime.values.maps:Map",
+    "Char": "sema_runtime.values.atoms:Char",
     "MutableArray": "sema_runtime.values.mutable:MutableArray",
 }  # fmt: skip
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 SMALL = 10**9
+SHORT = 10**15
 FIRST, SECOND, KEYWORD, TEXT_ENTRY = "first", "second", "keyword", "text_entry"  # `Guarded.foreign`
-CLOSED = ("add", "sub", "mul")  # operations that make numbers of the type that both their operands have
 ALIKE = "alike"  # of the same type, where one is known to be an int or a float
 NUMBER = "number"  # an int or a float, all the operands of the same type
 ATOMIC = "sema_runtime.values.maps:ATOMIC"
 PLAIN_TYPES = "sema_runtime.values.atoms:PLAIN"
+SHOWN_TYPES = "sema_runtime.values.atoms:SHOWN"
 INDEXED_TYPES = "sema_runtime.values.atoms:INDEXED"
 NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
 
@@ -114,13 +116,15 @@ def one(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr |
 
 
 def python_tests(operands: Operands, guard: Guarded) -> bool:
-    """Whether the test can be left to Python: an error can be told from operands that are names, or made of names.
-
-    From Python 3.12 on the variables of a comprehension are gone when an error has left it.
-    """
-    if not guard.tests[0][0].startswith("python_") or (operands.c.repeats and not COMPREHENSIONS_ARE_FUNCTIONS):
+    """Whether the test can be left to Python: an error can be told from operands that are names, or made of names."""
+    if not guard.tests[0][0].startswith("python_") or is_gone(operands):
         return False
     return all(map(is_readable, operands.values))
+
+
+def is_gone(operands: Operands) -> bool:
+    """Whether the variables of a comprehension are gone when an error has left it, as from Python 3.12 on."""
+    return bool(operands.c.repeats) and not COMPREHENSIONS_ARE_FUNCTIONS
 
 
 def is_readable(value: ast.expr) -> bool:
@@ -202,7 +206,7 @@ def _low_index(part: str) -> Question:
 
     def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr | None:
         sequence, index = positions
-        if operands.c.repeats or operands.held[sequence] is None:
+        if is_gone(operands) or operands.held[sequence] is None:
             return whole(operands, positions)
         loc = operands.loc
         return compare(operands.use(index), ast.GtE(), const(0, loc), loc)
@@ -215,7 +219,7 @@ def _rest_of_index(part: str) -> Question:
     whole = _index(part, True)
 
     def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr | None:
-        if operands.c.repeats or not is_readable(operands.values[positions[1]]):
+        if is_gone(operands) or not is_readable(operands.values[positions[1]]):
             return whole(operands, positions)
         return None
 
@@ -300,6 +304,12 @@ def _between(low: int, high: int) -> Question:
     return asked
 
 
+def is_between(operands: Operands, position: int, bound: int) -> ast.expr:
+    """`-bound < n < bound`."""
+    loc = operands.loc
+    return ast.Compare(const(-bound, loc), [ast.Lt(), ast.Lt()], [operands.use(position), const(bound, loc)], **loc)
+
+
 def _small(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`-10**9 < n < 10**9`: whether an int is surely small, of a size that Python compares fast."""
     loc = operands.loc
@@ -337,6 +347,34 @@ def _is_indexed(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     return compare(kind, ast.In(), operands.c.runtime(INDEXED_TYPES, loc), loc)
 
 
+def _is_real(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`type(x) is float or type(x) is int and -SHORT < x < SHORT`: a float, or an int that is small enough for one."""
+    loc = operands.loc
+    is_float = is_type(operands, "float", positions)
+    is_int = is_type(operands, "int", positions)
+    is_short = is_between(operands, positions[0], SHORT)
+    return boolop(ast.Or(), [is_float, boolop(ast.And(), [is_int, is_short], loc)], loc)
+
+
+def _are_real(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """Whether both of two values are such, as they are where both are floats."""
+    loc = operands.loc
+    are_floats = is_type(operands, "float", positions)
+    numbers = operands.c.runtime(NUMBER_TYPES, loc)
+    are_short: list[ast.expr] = []
+    for position in positions:
+        are_short.append(compare(operands.type_of(position), ast.In(), numbers, loc))
+        are_short.append(is_between(operands, position, SHORT))
+    return boolop(ast.Or(), [are_floats, boolop(ast.And(), are_short, loc)], loc)
+
+
+def _is_shown(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`type(value) in SHOWN`: whether Python shows a value in a text as the language does."""
+    loc = operands.loc
+    kind = operands.type_of(positions[0], "value")
+    return compare(kind, ast.In(), operands.c.runtime(SHOWN_TYPES, loc), loc)
+
+
 def _is_digits(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
     """`text.isdecimal() and text.isascii() and len(text) < 20`: whether a text is a short int in digits."""
     loc = operands.loc
@@ -349,62 +387,6 @@ def _is_digits(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
 def _is_true(hint: str) -> Question:
     """`v`: whether a vector has items, whether a number isn't zero."""
     return lambda operands, positions: operands.use(positions[0], hint)
-
-
-# Arithmetic on the values of arithmetic (`SEMA_SKIP=once` leaves it out)
-
-
-def leaves(op: Guarded) -> list[Expr] | None:
-    """What a guard has to ask in place of its operands, where some are sums and products behind guards of the same
-    kind: the operands of these, in order. Numbers of one type make numbers of this type, so then all of it needs no
-    other test. None: there are none, or it could be told that an operand is computed before one of these operations
-    fails: all are plain but those of the first. The test asks the first two in any case."""
-    found: list[Expr] = []
-    if not is_asking(op) or not any(is_inner(op, arg) for arg in op.args) or not add_leaves(op, found):
-        return None
-    first = op
-    while type(inner := next(arg for arg in first.args if type(arg) is not Lit)) is Guarded and is_inner(op, inner):
-        first = inner
-    early = {id(arg) for arg in first.args}
-    return found if all(is_atom(leaf) or (id(leaf) in early and at < 2) for at, leaf in enumerate(found)) else None
-
-
-def is_asking(op: Guarded) -> bool:
-    return not op.foreign and not op.type.form and len(op.tests) == 1 and op.tests[0][0] in (NUMBER, ALIKE, "int")
-
-
-def is_inner(op: Guarded, arg: Expr) -> bool:
-    """Whether an operand is a number of the type that the guard asks for, where its own operands are."""
-    if type(arg) is not Guarded or arg.fast not in CLOSED or not is_asking(arg):
-        return False
-    (kind, tested), own = arg.tests[0], op.tests[0][0]
-    if (kind == "int") != (own == "int"):
-        return False
-    return all(index in tested or value.type.only(INT) for index, value in enumerate(arg.args))
-
-
-def asked_of(op: Guarded) -> str:
-    """The kind of test that holds for the leaves: of one that is known to be a number all others have to be alike."""
-    inner = [asked_of(arg) for arg in op.args if is_inner(op, arg)]  # type: ignore[arg-type]
-    return ALIKE if ALIKE in inner else op.tests[0][0]
-
-
-def add_leaves(op: Guarded, found: list[Expr]) -> bool:
-    """Whether all that isn't asked can be written twice."""
-    tested = op.tests[0][1]
-    for index, arg in enumerate(op.args):
-        if index in tested and is_inner(op, arg):
-            if not add_leaves(arg, found):  # type: ignore[arg-type]
-                return False
-        elif index in tested:
-            found.append(arg)
-        elif not is_atom(arg):
-            return False
-    return True
-
-
-def is_atom(value: Expr) -> bool:
-    return not isinstance(value, Op) or (type(value) is Read and value.rank < EFFECT)
 
 
 # Lists and dicts of Python
@@ -447,6 +429,7 @@ QUESTIONS: dict[str, Question] = {
     "atomic": _is_atomic,
     "indexed": _is_indexed,
     "plain": _are_plain,
+    "shown": _is_shown,
     "small_code": _compared(ast.Lt, 0xD800),
     "slice": _slice,
     "ends_at": _ends_at,
@@ -463,7 +446,9 @@ QUESTIONS: dict[str, Question] = {
     "int64": _between(-(1 << 63), 1 << 63),
     "small": _small,
     ALIKE: _alike,
-    "short": _between(-(10**15), 10**15),
+    "short": _between(-SHORT, SHORT),
+    "real": _is_real,
+    "reals": _are_real,
     "linked": _is_linked,
     "digits": _is_digits,
     "filled": _is_true("items"),

@@ -15,6 +15,7 @@ from semac.anf.nodes import (
     CallRuntime,
     Closure,
     Comprehension,
+    Declare,
     Destructure,
     For,
     Lit,
@@ -52,7 +53,7 @@ from semac.ir.unit import Unit
 RESULT = "__sema_result__"
 PRINTERS = Printers(expression, statement, truth, print_block, instructions)
 PLAIN = (Call, CallBuiltin, CallOpen, CallRuntime, Comprehension, MakeMap, MakeVector, Move, PyAttr, Python, Read)
-WITH_VARIABLES = (Loop, For, While, Try, With, Match, Destructure)
+WITH_VARIABLES = (Loop, For, While, Try, With, Match, Destructure, Declare)
 
 
 def emit_module(unit: Unit, result: bool = False) -> ast.Module:
@@ -218,7 +219,7 @@ def has_captured(form: Block) -> bool:
     ops = [part for part in parts if isinstance(part, Op)]
     inner = [form, *(block for op in ops for block in blocks(op))]  # operations may be operands by now
     own = {instr.var for block in inner for instr in block.instrs}
-    own.update(var for op in ops for var in bound(op))
+    own.update(var for op in ops for var in (op.vars if type(op) is Declare else bound(op)))
     closures = [part for part in parts if type(part) is Closure]
     return any(
         (type(part) is Ref or type(part) is Read or type(part) is Assign) and part.var in own and not part.var.is_global

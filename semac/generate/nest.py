@@ -43,7 +43,7 @@ from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
 from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
 from semac.generate.effects import EFFECT, PURE, commute, is_nil_else, own_rank, rank, value_type
 from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
-from semac.generate.python_ops import PYTHON_OPS
+from semac.generate.python_ops import PYTHON_OPS, takes
 from semac.ir.nodes import Function
 from semac.types.lattice import INT, NUMBER, SEQUENCE, STR
 
@@ -329,14 +329,20 @@ def is_pure(value: Expr) -> bool:
 
 
 def guarded_operands(op: Guarded) -> list[bool]:
-    """An operand that is tested may be computed in the test: then nothing before it may be computed later."""
+    """An operand that is tested may be computed in the test: then nothing before it may be computed later.
+
+    One that isn't tested is written in both branches, unless the operation of Python has no use for it.
+    """
     tested = [position for _, positions in op.tests for position in positions]
     last_tested = max(tested)
     kind, positions = op.tests[0]
     sure = positions[:2]  # what comes later isn't computed where the test stops before it
     if any(may_be_nil(op.args[position], kind) for position in positions):
         sure = positions[:1] if may_be_nil(op.args[positions[0]], kind) else ()  # they are asked first, one by one
-    return [index in sure or index > last_tested for index in range(len(op.args))]
+    return [
+        index in sure or (index > last_tested and (takes(op.fast, len(op.args), index) or is_pure(arg)))
+        for index, arg in enumerate(op.args)
+    ]
 
 
 def may_be_nil(value: Expr, kind: str) -> bool:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import cache
 
-from semac.generate.pyast import Loc, attribute, binop, builtin, call, compare, const, negate, subscript
+from semac.generate.pyast import NOWHERE, Loc, attribute, binop, builtin, call, compare, const, negate, subscript
 from semac.ir.intrinsics import CHAR_TABLES
 
 PURE, READ, EFFECT = 0, 1, 2  # as in nest.py
@@ -466,5 +467,15 @@ PLAINER = {
     ("flat_len", 1): "len",
     ("flat_part", 2): "part",
 }
+
+
+@cache
+def takes(kind: str, count: int, index: int) -> bool:
+    """Whether an operation that is given so many operands prints the one at an index."""
+    args: list[ast.expr] = [ast.Name(str(position)) for position in range(count)]
+    op = PYTHON_OPS[kind]
+    printed = op.print([*args, ast.Name(op.runtime)] if op.runtime else args, NOWHERE)
+    return any(node is args[index] for node in ast.walk(printed))
+
 
 MAKE_LISTS = {kind for kind, op in PYTHON_OPS.items() if op.runtime == LIST_CLASS} - {"spliced_items"}

@@ -9,8 +9,10 @@ from sema_runtime.values.lists import List
 from semac.anf.nodes import (
     Call,
     CallBuiltin,
+    CallRuntime,
     Comprehension,
     Expr,
+    Guarded,
     If,
     Iteration,
     Lit,
@@ -33,21 +35,44 @@ from semac.generate.pyast import (
     loc_of,
 )
 from semac.generate.python_ops import MAKE_LISTS, list_items
-from semac.types.lattice import DICT, FLAT, LIST, SEQUENCE
+from semac.ir.intrinsics import MAP_CLASSES
+from semac.types.lattice import DICT, FLAT, INT, LIST, SEQUENCE, STR
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 COUNTING = "sema_runtime.support.counting:"
+LOOK_UPS = frozenset(("get", "map_get", "map_item"))  # maps hold lists of the language
+AFTER_FIRST = "sema_runtime.values.sequences:after_first"
 ITERATE = "sema_runtime.values.matching:iterate"
 
 
 def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
     """What a Python loop can run over: the items of a value."""
+    if is_cut(c, source):
+        return items_of_rest(c, source)
     value = c.expr(source)
     if source.type.only(LIST) and is_list_object(source) and not c.module.unit.is_text:
         return items_at_hand(source, value, loc)
     if source.type.only(SEQUENCE):
         return value
     return call(c.runtime(ITERATE, loc), [value, const(who, loc)], loc)
+
+
+def items_of_rest(c: Context, source: Expr) -> ast.expr:
+    """The expression of a list of which only the items count: of a rest that nothing else needs a slice, without the
+    cells that a `cdr` makes."""
+    if not is_cut(c, source):
+        return c.expr(source)
+    rest: Guarded | CallBuiltin = source  # type: ignore[assignment]
+    value, loc = c.expr(rest.args[0]), c.loc(rest)
+    return call(c.runtime(AFTER_FIRST, loc), [value], loc)
+
+
+def is_cut(c: Context, source: Expr) -> bool:
+    if not c.module.cuts_rests:
+        return False
+    if type(source) is Guarded:
+        return source.fast == "next" and source.slow in ("builtin:cdr", "builtin:rest")
+    return type(source) is CallBuiltin and source.name in ("cdr", "rest") and len(source.args) == 1
 
 
 def items_at_hand(source: Expr, value: ast.expr, loc: Loc) -> ast.expr:
@@ -72,7 +97,7 @@ def is_list_object(source: Expr) -> bool:
     if type(made) in (Call, CallBuiltin, Read):
         return True
     if type(made) is Python:
-        return made.kind in MAKE_LISTS
+        return made.kind in MAKE_LISTS or made.kind in LOOK_UPS
     return type(source) is Ref and not (type(made) is Comprehension and made.bare)
 
 
@@ -102,9 +127,20 @@ def lines(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr
 
 
 def pairs(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
-    if op.sources[0].type.only(DICT):
+    source = op.sources[0]
+    if is_bare_and_ordered(source) and isinstance(args[0], ast.Call):
+        return call(builtin("sorted", loc), [call(attribute(args[0].args[0], "items", loc), [], loc)], loc)
+    if source.type.only(DICT):
         return call(attribute(args[0], "pairs", loc), [], loc)
     return call(c.runtime("sema_runtime.lib.collections.map_entries:map_pairs", loc), args, loc)
+
+
+def is_bare_and_ordered(source: Expr) -> bool:
+    """Whether a map that is made here of a bare dict has keys that Python orders as the language does, and as they are:
+    no two entries have one key, so that no values are compared."""
+    if type(source) is not CallRuntime or source.path not in MAP_CLASSES:
+        return False
+    return source.type.key.only(INT) or source.type.key.only(STR)
 
 
 def range_(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:

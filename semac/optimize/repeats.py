@@ -7,7 +7,8 @@ with entries of maps under the same key.
 Sound because a variable that nobody assigns has the same value wherever it is read, because what ran in a block has run
 before the blocks inside it and what follows it, and because the values of the language don't change. Values of Python
 may: where a unit can get such (it has callers that nobody knows, or uses Python), what was read holds until something
-runs that could change them; what `assoc` makes is a map of the language. A read that fails ends what follows; one that
+runs that could change them; what `assoc` makes is a map of the language. So it is in any unit with what `nth` read, as
+it takes mutable arrays, too. A read that fails ends what follows; one that
 succeeded gives the same again. Inside of what becomes a comprehension of Python, items are cheaper to read twice than
 to name.
 """
@@ -28,7 +29,11 @@ from semac.optimize.operators import replace
 from semac.optimize.steps.waits import is_safe_builtin
 from semac.optimize.tails import functions
 
-READS = {"car": "car", "first": "car", "cadr": "cadr", "caddr": "caddr", "get": "get", "contains?": "contains?"}
+READS = {
+    "car": "car", "first": "car", "cadr": "cadr", "caddr": "caddr", "nth": "nth", "get": "get",
+    "contains?": "contains?",
+}  # fmt: skip
+OF_TWO = ("get", "contains?", "nth")  # they read under a key, or at an index
 RESTS = {"cdr": "cdr", "rest": "cdr", "cddr": "cddr", "cdddr": "cdddr"}  # of which parts may be read again
 ENTRIES = frozenset(("get", ":"))
 LITERALS = frozenset((Keyword, Symbol, Char, str, int, bool, type(None)))
@@ -122,6 +127,8 @@ class Reads:
         elif type(op) is not Closure:  # functions are visited apart
             acts = not self.is_steady and may_act(op)
             known = {} if acts and type(op) in LOOPS else self.known  # what a round changes, the next one finds
+            if any(key[0] == "nth" for key in known) and may_change(op):
+                self.known = known = {key: var for key, var in known.items() if key[0] != "nth"}
             in_expression = self.in_expression or type(op) is Comprehension
             for inner in blocks(op):
                 Reads(
@@ -171,7 +178,9 @@ class Reads:
         """What says which part an operation reads; None where it isn't a read."""
         if type(op) is CallBuiltin:
             name = READS.get(op.name) or RESTS.get(op.name)
-            if name is None or len(op.args) != (2 if name in ("get", "contains?") else 1):
+            if name is None or len(op.args) != (2 if name in OF_TWO else 1):
+                return None
+            if name == "nth" and type(op.args[1]) is Lit:  # arithmetic asks once for such items
                 return None
         elif type(op) is CallRuntime and op.path == KEYWORD_GET:
             name = ":"
@@ -200,6 +209,15 @@ class Reads:
 def is_write(op: Op) -> bool:
     """Whether an operation makes a map with new entries."""
     return type(op) is CallBuiltin and op.name == "assoc" and len(op.args) >= 3 and len(op.args) % 2 == 1
+
+
+def may_change(op: Op) -> bool:
+    """Whether an operation, or one in its blocks, may change what mutable arrays hold."""
+    if type(op) is CallBuiltin and op.name.endswith("!"):
+        return True
+    if type(op) in STILL:
+        return any(may_change(instr.op) for inner in blocks(op) for instr in inner.instrs)
+    return may_act(op)
 
 
 def may_act(op: Op) -> bool:

@@ -35,16 +35,22 @@ SURE = frozenset((  # functions of the runtime that never raise
 
 def check_scope(unit: Unit, after: str) -> None:
     """Raises Fault where a unit breaks V1 or V9."""
-    scope = Scope(Place(after))
+    scope = Scope(Place(after), has_places(unit))
     for form in unit.blocks:
         scope.block(form, NONE)
+
+
+def has_places(unit: Unit) -> bool:
+    """Whether its forms were read from a text; `eval` is given forms that a program has built."""
+    return all(form.span is not None for form in unit.tree.items)
 
 
 class Scope:
     """Walks the code of a unit with the variables that are in scope."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, has_places: bool) -> None:
         self.place = place
+        self.has_places = has_places
         self.state: dict[Var, int] = {}
         self.trail: list[tuple[Var, int]] = []  # what to restore at the end of a block
         self.homes: dict[Var, Function | None] = {}  # the function whose code binds a variable
@@ -91,7 +97,7 @@ class Scope:
         if type(op) is anf.Call and op.trampolined and RETURN not in tail and self.place.function is not None:
             raise self.place.fault("V7", "something stands between a tail call and the end of its function")
         check_shape(op, self.place)
-        if op.span is None and can_raise(op):
+        if self.has_places and op.span is None and can_raise(op):
             raise self.place.fault("V9", "it can raise an error, and has no place in the source")
         if var is not None and type(op) is anf.Closure and var.name:
             self.bind(var)  # it may call itself

@@ -10,6 +10,7 @@ from outcomes import outcome
 
 from sema_runtime.conditions.describe import condition_map
 from sema_runtime.interop import keyword, to_python, to_sema
+from sema_runtime.lib.collections.maps import assoc
 from sema_runtime.values.printer import to_text
 from semac.pipeline import compile_source
 from semac.session import Session
@@ -147,6 +148,39 @@ def test_keywords_find_strings_in_mappings() -> None:
     assert (
         outcome('(py/import "os") (list (string? (:PATH os.environ)) (string? (get os.environ "PATH")))') == "(#t #t)"
     )
+
+
+CHANGED = {
+    "(assoc d :a 5)": "{:a 5 :b 2}",
+    "(assoc d :c 3)": "{:a 1 :b 2 :c 3}",
+    '(assoc d "c" 3 :a 5)': '{"c" 3 :a 5 :b 2}',
+    "(:b (assoc d :a 5))": "2",
+    "(assoc-in d [:b :c] 3)": "{:a 1 :b {:c 3}}",
+    "(map/update d :a -)": "{:a -1 :b 2}",
+    "(update-in d [:a] -)": "{:a -1 :b 2}",
+    "(dissoc d :a)": "{:b 2}",
+    "(merge {:a 0 :c 0} d)": "{:a 1 :b 2 :c 0}",
+    "(merge d {:a 0})": "{:a 0 :b 2}",
+    "(map/select-keys d '(:a))": "{:a 1}",
+    "(map/except d '(:a))": "{:b 2}",
+    '(merge d {"a" 0})': '{"a" 0 "b" 2}',
+    '(dissoc d "a")': '{"b" 2}',
+}
+
+
+@pytest.mark.parametrize("kind", ["dict", "OrderedDict", "UserDict"])
+def test_what_a_keyword_changes_in_a_mapping_has_keywords(kind: str) -> None:
+    made = f'(py/call (.-{kind} (py/module "collections")) (py/dict {{:a 1 :b 2}}))'
+    source = "(py/dict {:a 1 :b 2})" if kind == "dict" else made
+    for change, expected in CHANGED.items():
+        assert outcome(f"(define d {source}) {change}") == expected, change
+        assert outcome(f'(define d {source}) {change} (list (get d "a") (keys d))') == '(1 ("a" "b"))', change
+
+
+def test_a_keyword_of_a_mapping_keeps_its_value() -> None:
+    d = {"a": 1, keyword("a"): 7, 3: 4, "b": 2}
+    assert to_text(assoc(d, keyword("b"), 5)) == "{3 4 :a 7 :b 5}"
+    assert d == {"a": 1, keyword("a"): 7, 3: 4, "b": 2}
 
 
 def test_iterators_need_no_conversion() -> None:

@@ -50,6 +50,7 @@ OPTIONAL = [
     "apart",
     "foreign",
     "once",
+    "cut",
     "kinds",
 ]
 

@@ -34,6 +34,22 @@ ANSWERS = [
     "(list last (reverse out) above) (loop (rest above) (first above) (rest cs) (cons (list (car cs) last) out))))) "
     "(list (f (range 5) (list 1 2)) (f (range 2) (list 1 2 3)) (f (range 0) (list 1)))",
 ]
+ARRAYS = "(define (put a i x) (mutable-array/set! a i x)) (define a (mutable-array/new 3 1)) "
+ANSWERS += [
+    ARRAYS + source
+    for source in (
+        "(define (f a i) (list (nth a i) (begin (mutable-array/set! a i 9) (nth a i)) (nth a i))) (f a 0)",
+        "(define (f a i) (list (nth a i) (put a i 7) (nth a i))) (map (fn (x) (if (number? x) x :array)) (f a 1))",
+        "(define (f a i) (let loop ((n 0) (s 0)) (if (= n 3) (list s (nth a i)) (begin (put a i (+ 1 (nth a i))) "
+        "(mutable-array/set! a i (+ 1 (nth a i))) (loop (+ n 1) (+ s (nth a i))))))) (f a 2)",
+        "(define (f a i) (when (> (nth a i) 0) (mutable-array/set! a i -1)) (nth a i)) (list (f a 0) (f a 0))",
+        "(define (f a i) (list (nth a i) (try (begin (mutable-array/set! a i 5) (nth a 9)) (catch e 1)) (nth a i))) "
+        "(f a 0)",
+        "(define (f a i g) (list (nth a i) (g) (nth a i))) (f a 0 (fn () (mutable-array/set! a 0 5) 1))",
+        "(define (f ps i) (list (nth (nth ps i) 0) (+ (nth (nth ps i) 1) (nth (nth ps i) 0)))) "
+        "(list (f '((1 2) (3 4)) 1) (f [[1 2]] 0))",
+    )
+]
 ERRORS = [  # the first operation that can't do with nil says so
     "(define (f xs) (let ((a (first xs))) (let ((b (+ a 1)) (c (* a 2))) (list c b)))) (f (filter odd? (list 2)))",
     "(define (f xs) (let ((a (first xs))) (let ((b (abs a))) (- (* a 2) b)))) (f (filter odd? (list 2)))",

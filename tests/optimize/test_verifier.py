@@ -9,11 +9,13 @@ import pytest
 from corpus import SAMPLE, cases_of
 from paths import EXAMPLES, SCRIPTS
 
+from sema_runtime.values.atoms import symbol
 from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
 from semac.anf import nodes as anf
 from semac.anf.walk import instructions
 from semac.ir.unit import Unit
-from semac.pipeline import compile_source
+from semac.pipeline import compile_forms, compile_source
 from semac.verify.faults import Fault
 from semac.verify.unit import Verifier
 
@@ -84,3 +86,8 @@ def test_a_broken_unit_is_found(name: str) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         compile_source(source, "broken", "program", watch=watch)
+
+
+def test_forms_that_a_program_builds_have_no_places() -> None:
+    form = List([symbol("println"), List([symbol("car"), 5])])
+    compile_forms(List([form]), "built", watch=Verifier())

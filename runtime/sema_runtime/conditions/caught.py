@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 TYPE, VALUE, MESSAGE, STACK_TRACE = map(keyword, ("type", "value", "message", "stack-trace"))
+OF_PYTHON = frozenset((ValueError, RuntimeError))  # errors of Python that are shown as they are (translate.py)
 USER, EVAL = keyword("user"), keyword("eval")
 
 
@@ -32,6 +33,9 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
     elif key is MESSAGE:
         if kind is SemaError:
             return exc.message  # type: ignore[attr-defined]
+        if kind in OF_PYTHON and getattr(exc, "sema_condition", None) is None:
+            text = str(exc)
+            return f"{kind.__name__}: {text}" if text else kind.__name__
     elif key is not STACK_TRACE and (kind is Thrown or kind is ThrownMap):
         return None
     from sema_runtime.conditions.describe import condition_entry

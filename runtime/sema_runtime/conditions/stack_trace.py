@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sema_runtime.conditions.tracebacks import Call, Position
 
 TOP_LEVEL = "<module>"
+HELPERS = ("main", "make_")  # how the names of functions begin that the compiler built from top-level forms
 # Python functions → builtins that are functions of the reference's prelude, which have a frame without a place.
 PRELUDE = {"make_parameter": "make-parameter", "async_with_timeout": "async/with-timeout"}
 INSTRUCTION_ARGUMENTS = {"append": 2, "get": 2, "mutable_array_get": 2}  # with more or fewer they are functions
@@ -77,7 +78,9 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
 
 
 def _is_helper(code: CodeType, table: dict[str, str] | None) -> bool:
-    """Whether code is a function that the compiler built from a top-level form."""
+    """Whether code is a function that the compiler built from a top-level form (`generate/module.py`)."""
+    if code.co_argcount or not code.co_name.startswith(HELPERS):
+        return False  # an anonymous function of the program
     return table is not None and table.get(code.co_name) == ANONYMOUS
 
 

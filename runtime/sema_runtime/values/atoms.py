@@ -72,6 +72,7 @@ MAPS: set[type] = set()  # the types of Sema's maps, which maps.py enters
 ATOMIC.update((Symbol, Keyword, Char))
 NEAR.update((Symbol, Keyword, Char))
 PLAIN = frozenset((int, float, str, Keyword, Symbol, Char))  # two values of one of these are equal where Python says so
+SHOWN = frozenset((int, str))  # Python shows them in a text as the language does
 INDEXED = frozenset((tuple, list))  # vectors, and lists of Python: Python finds their items by an index
 NAMES.update({Symbol: "symbol", Keyword: "keyword", Char: "char"})
 ABSENT: Any = object()

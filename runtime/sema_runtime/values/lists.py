@@ -174,6 +174,14 @@ def cons(head: Any, tail: List) -> List:
     return cell
 
 
+def same_plain(a: List, b: List) -> bool:
+    """Whether two lists of what Python compares as the language does are equal."""
+    items, others = a.flat or a.items, b.flat or b.items
+    if len(items) != len(others):
+        return False
+    return items == others if type(items) is type(others) else list(items) == list(others)
+
+
 def walk(cell: List) -> Iterable[Any]:
     """The items of a list for a loop that may not get to its end: no sequence is made of linked cells."""
     flat = cell.flat
@@ -284,6 +292,11 @@ relax()  # here, since every module that makes lists imports this one
 def as_list(value: Any) -> Any:
     """A list of the items that a list of Python has now; another value as it is."""
     return List(value.copy()) if type(value) is list else value
+
+
+def at_hand(value: Any) -> Sequence[Any]:
+    """The items of a list, which nobody may change; none of another value."""
+    return value.flat or value.items if type(value) is List else ()
 
 
 def given_back(result: Any, made: Any, original: Any) -> Any:

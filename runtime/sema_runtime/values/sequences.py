@@ -6,8 +6,9 @@ Builtins test the common case inline (`x.flat or x.items if type(x) is List else
 from __future__ import annotations
 
 from _collections_abc import Mapping
+from _operator import countOf  # without what `operator` is in Python: 0.2 ms of an import
 
-from sema_runtime.values.atoms import Keyword, foreign_entry
+from sema_runtime.values.atoms import KEYWORDS, Keyword, foreign_entry, keyword
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import ATOMIC, HashMap, Map
@@ -16,7 +17,7 @@ from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, NoReturn
 
 INT_LIMIT = 1 << 63
@@ -33,6 +34,14 @@ def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
     if items is None:
         type_error("list or vector", value, hint)
     return items
+
+
+def after_first(collection: Any) -> Sequence[Any]:
+    """The items of `(cdr collection)`, for loops, which need no list of them."""
+    kind = type(collection)
+    if kind is List:
+        return (collection.flat or collection.items)[1:]  # type: ignore[no-any-return]
+    return (collection if kind is tuple or kind is list else seq(collection))[1:]
 
 
 def foreign_items(value: Any) -> list[Any] | None:
@@ -103,6 +112,33 @@ def mapping(value: Any, hint: str | None = None) -> Map:
     if isinstance(value, Mapping):
         return Map.of(value.items())
     type_error("map or hashmap", value, hint)
+
+
+def changing(value: Any, key: Any, hint: str | None = None) -> Map:
+    """The map in which the value of a key is to be replaced. A keyword finds the string of its name in a mapping of
+    Python, so one that is changed under a keyword has keywords in place of its strings."""
+    kind = type(value)
+    if kind is Map or kind is HashMap or type(key) is not Keyword:
+        return mapping(value, hint)
+    if kind is dict:
+        try:
+            return Map({KEYWORDS[each]: item for each, item in value.items()})
+        except (KeyError, TypeError):  # no strings, or no names that a program has
+            pass
+    if isinstance(value, Map) or not isinstance(value, Mapping):
+        return mapping(value, hint)
+    named = Map.of((keyword(each) if type(each) is str else each, item) for each, item in value.items())
+    return named.merged(Map.of((each, item) for each, item in value.items() if type(each) is Keyword))
+
+
+def first_keyword(keys: Iterable[Any]) -> Any:
+    """The first of some keys that is a keyword; None where none is."""
+    return next((key for key in keys if type(key) is Keyword), None)
+
+
+def in_text_order(value: Any) -> list[str] | None:
+    """The sorted keys of a dict of Python whose keys are strings; None for any other value."""
+    return sorted(value) if type(value) is dict and countOf(map(type, value), str) == len(value) else None
 
 
 def size(value: Any, function: str) -> int:

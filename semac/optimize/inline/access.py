@@ -63,9 +63,11 @@ def nth(op: CallBuiltin, place: Place) -> Op | None:
         return guarded(op, "array_item", *index_tests(op, "array_index"))
     if type_.only(VECTOR | NIL) and type_.tags & VECTOR and index.type.only(INT) and place.ends:
         return guarded(op, "item", ("not_nil", (0,)), *held_index_tests(op, True))
-    if may_be(type_, VECTOR) and index.type.only(INT):
-        if place.is_module and type_.tags & OTHER:  # the error of a list of Python isn't one of the language
-            return guarded(op, "item", ("indexed", (0,)), *index_tests(op))
+    if not may_be(type_, VECTOR):
+        return None
+    if place.is_module and type_.tags & OTHER:  # the error of a list of Python isn't one of the language
+        return guarded(op, "item", ("indexed", (0,)), *index_tests(op)) if may_be(index.type, INT) else None
+    if index.type.only(INT):
         return guarded(op, "item", ("tuple", (0,)), *held_index_tests(op, place.ends))
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, Lit, Move, Op, Python
 from semac.optimize.inline.table import Place, guarded, inlines, is_kind, may_be, of_foreign, python
-from semac.types.lattice import ARRAY, BYTES, DICT, FLAT, LIST, NIL, STR, VECTOR, Type, atom
+from semac.types.lattice import ARRAY, BYTES, DICT, FLAT, LIST, NIL, OTHER, STR, VECTOR, Type, atom
 
 LINKED = ("linked", (0,))
 SIZED = LIST | VECTOR | STR | DICT
@@ -163,7 +163,7 @@ def length(op: CallBuiltin, place: Place) -> Op | None:
         return None
     type_ = op.args[0].type
     if not type_.only(LENGTHS[op.name]):
-        return None
+        return unknown_length(op, place)
     if type_.only(VECTOR | STR | BYTES):
         return Python("len", op.args)
     if type_.only(FLAT):
@@ -174,4 +174,16 @@ def length(op: CallBuiltin, place: Place) -> Op | None:
         return Python("map_len", op.args)
     if type_.only(ARRAY):
         return Python("array_len", op.args)
+    return None
+
+
+def unknown_length(op: CallBuiltin, place: Place) -> Op | None:
+    """`len(xs)` of a text, or of a vector or a list of Python, behind a test."""
+    type_ = op.args[0].type
+    if not place.guards or op.as_value or type(op.args[0]) is Lit:
+        return None
+    if LENGTHS[op.name] == STR:
+        return guarded(op, "len", ("str", (0,))) if may_be(type_, STR) else None
+    if LENGTHS[op.name] & VECTOR and place.is_module and type_.tags & OTHER and may_be(type_, VECTOR):
+        return guarded(op, "len", ("indexed", (0,)))
     return None

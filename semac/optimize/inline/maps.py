@@ -6,6 +6,7 @@ whose entries are still to come is of a class that adds them first, whatever is 
 
 from __future__ import annotations
 
+from sema_runtime.values.maps import Map
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, MakeMap, Move, Op, Python, Ref, Result
 from semac.ir.intrinsics import (
     EXTENDED,
@@ -23,6 +24,8 @@ from semac.ir.intrinsics import (
 from semac.optimize.inline.table import INLINE_RUNTIME, Place, guarded, inlines, is_kind, may_be, of_foreign, python
 from semac.optimize.keys import STORED_AS_THEY_ARE, is_stored_as_is, is_stored_key
 from semac.types.lattice import DICT, HASHMAP, INT, KEYWORD, MAP, NIL, STR, VECTOR, Type, has_field, shape_of
+
+NOTHING = Map({})
 
 
 def looked_up(op: CallBuiltin | CallRuntime, place: Place, fast: str, foreign: str = "") -> Op | None:
@@ -47,6 +50,8 @@ def is_item(type_: Type, key: Expr) -> bool:
 def get(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) not in (2, 3):
         return None
+    if len(op.args) == 3 and is_empty_literal(op.args[2]) and not place.is_text:
+        op.args[2] = Lit(NOTHING, op.args[2].type)
     type_ = op.args[0].type
     if not is_stored_as_is(op.args[1].type):
         return looked_up(op, place, "map_get", "text_entry" if type(op.args[1]) is Ref else "")
@@ -58,6 +63,13 @@ def get(op: CallBuiltin, place: Place) -> Op | None:
     fast = "map_item" if len(op.args) == 2 and is_item(type_, op.args[1]) else "map_get"
     is_plain = type(op.args[1]) is Lit and op.args[1].type.only(STR | INT)
     return looked_up(op, place, fast, "entry" if is_plain else "")
+
+
+def is_empty_literal(value: Expr) -> bool:
+    """Whether an operand is `{}`: as the default of a look-up it is one map for all, as maps don't change and what
+    a look-up gives isn't known to be new."""
+    made = value.var.op if type(value) is Ref and not value.var.name else None
+    return type(made) is MakeMap and not made.items and not made.is_raw
 
 
 @inlines("assoc")

@@ -72,7 +72,8 @@ def divide(op: CallBuiltin, place: Place) -> Op | None:
     if not all(may_be(op.args[index].type, FLOAT) for index in floats) or not literals:
         return None
     if type(divisor) is Lit:
-        return division(op, ("float", floats)) if divisor.value else None
+        kind = "real" if place.is_module and len(floats) == 1 and type(divisor.value) is float else "float"
+        return division(op, (kind, floats)) if divisor.value else None
     return division(op, ("float", floats), ("nonzero", (1,)))
 
 
@@ -279,4 +280,9 @@ def divisor(op: CallBuiltin, place: Place) -> Op | None:
 
 @inlines("char->integer", "char/to-integer")
 def code_point(op: CallBuiltin, place: Place) -> Op | None:
-    return Python("ord", op.args) if len(op.args) == 1 and op.args[0].type.only(CHAR) else None
+    if len(op.args) != 1:
+        return None
+    if op.args[0].type.only(CHAR):
+        return Python("ord", op.args)
+    is_asked = place.guards and not op.as_value and type(op.args[0]) is not Lit and may_be(op.args[0].type, CHAR)
+    return guarded(op, "ord", ("Char", (0,))) if is_asked else None

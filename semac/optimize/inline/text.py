@@ -7,7 +7,7 @@ import re
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, Move, Op, Python, Ref, Result
 from semac.ir.intrinsics import CHAR_TABLES
-from semac.optimize.inline.table import Place, guarded, inlines, python
+from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
 from semac.types.lattice import BOOL, CHAR, FLOAT, INT, KEYWORD, NATURAL, NIL, STR, SYMBOL, atom
 
 SHOWN = re.compile("~[aA]")  # in a template: the next value as `str` shows it
@@ -18,6 +18,7 @@ ATOMS = {
     "string/to-keyword": "keyword",
 }
 MANY_PARTS = 8  # of a string, before a call reads better to people
+MANY_UNKNOWN = 2  # pieces of a string that are asked what they are
 ON_STRINGS = {
     "string/contains?": "in", "includes?": "in", "string/starts-with?": "startswith", "starts-with?": "startswith",
     "string/ends-with?": "endswith", "ends-with?": "endswith", "string/reverse": "turned",
@@ -41,13 +42,24 @@ def looked_up(op: CallBuiltin, place: Place) -> Op | None:
 def joined(op: CallBuiltin, place: Place) -> Op | None:
     """`f"{a}{b}"`: strings as they are, ints in digits, floats in those of the language. Anything else has a display
     form of the language."""
-    if not op.args or not all(arg.type.only(STR | INT) or arg.type.only(FLOAT) for arg in op.args):
+    unknown = [at for at, arg in enumerate(op.args) if not (arg.type.only(STR | INT) or arg.type.only(FLOAT))]
+    if not op.args or (place.is_text and len(op.args) > MANY_PARTS):
         return None
-    if place.is_text and len(op.args) > MANY_PARTS:
-        return None
+    if unknown:
+        return shown(op, unknown, place)
     if len(op.args) == 1 and op.args[0].type.only(STR):
         return Move(op.args[0])
     return Python("joined", [in_digits(arg, place) if arg.type.only(FLOAT) else arg for arg in op.args])
+
+
+def shown(op: CallBuiltin, unknown: list[int], place: Place) -> Op | None:
+    """The same where few pieces aren't known, which are asked whether they are strings or ints."""
+    likely = all(may_be(op.args[at].type, STR | INT) and type(op.args[at]) is not Lit for at in unknown)
+    if not place.guards or len(unknown) > MANY_UNKNOWN or not likely or op.as_value:
+        return None
+    pieces = [in_digits(arg, place) if arg.type.only(FLOAT) else arg for arg in op.args]
+    on_pieces = CallBuiltin(op.name, pieces, fixed=op.fixed)
+    return guarded(on_pieces, "joined", *(("shown", (at,)) for at in unknown))
 
 
 def in_digits(number: Expr, place: Place) -> Expr:
@@ -73,20 +85,22 @@ def formatted(op: CallBuiltin, place: Place) -> Op | None:
 @inlines("substring", "string/slice")
 def part_of(op: CallBuiltin, place: Place) -> Op | None:
     """`text[start:end]` where the indices are inside, `text[i]` for one character."""
-    if len(op.args) not in (2, 3) or not place.guards or not op.args[0].type.only(STR):
+    if len(op.args) not in (2, 3) or not place.guards or type(op.args[0]) is Lit or op.as_value:
         return None
-    if not all(arg.type.only(NATURAL) for arg in op.args[1:]):
+    is_text = [] if op.args[0].type.only(STR) else [("str", (0,))]
+    if not may_be(op.args[0].type, STR) or not all(arg.type.only(NATURAL) for arg in op.args[1:]):
         return None
     if len(op.args) == 2:
-        return guarded(op, "rest_of_text", ("ends_at", (0, 1)))
+        return guarded(op, "rest_of_text", *is_text, ("ends_at", (0, 1)))
     text, start, end = op.args
     if is_length_of(end, text):
-        return guarded(CallBuiltin(op.name, [text, start], fixed=op.fixed), "rest_of_text", ("ends_at", (0, 1)))
+        from_start = CallBuiltin(op.name, [text, start], fixed=op.fixed)
+        return guarded(from_start, "rest_of_text", *is_text, ("ends_at", (0, 1)))
     if is_next(end, start):
-        return guarded(op, "text_item", ("natural_index", (0, 1)))
+        return guarded(op, "text_item", *is_text, ("natural_index", (0, 1)))
     if type(start) is Lit and start.value == 0:
-        return guarded(op, "slice", ("ends_at", (0, 2)))
-    return guarded(op, "slice", ("slice", (0, 1, 2)))
+        return guarded(op, "slice", *is_text, ("ends_at", (0, 2)))
+    return guarded(op, "slice", *is_text, ("slice", (0, 1, 2)))
 
 
 def is_length_of(end: Expr, text: Expr) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sema_runtime.values.atoms import keyword
+from sema_runtime.values.atoms import char, keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
@@ -63,8 +63,33 @@ MODULE = """
 (define (horner cs x) (foldl (fn (s c) (+ (* s x) c)) 0 cs))
 (define (spread xs m) (map (fn (x) (* (- x m) (- x m))) xs))
 (define (corner p) (list (nth p 0) (+ (* (nth p 0) (nth p 1)) 1)))
+(define (cross o a b) (- (* (- (nth a 0) (nth o 0)) (- (nth b 1) (nth o 1))) (* (- (nth a 1) (nth o 1)) (- (nth b 0) (nth o 0)))))
+(define (turns? o a b) (<= (cross o a b) 0))
+(define (weighted p q) (+ (* 3 (nth p 0)) (* 0.5 (nth p 1)) (* (nth q 0) (nth q 1) 2)))
+(define (at xs i) (nth xs i))
+(define (share part whole) (list (* 100.0 (/ part whole)) (- 1.5 (/ part whole)) (/ (/ part whole) 0.5)))
+(define (half x) (list (/ x 2.0) (- x (/ (* x x) 100.0))))
+(define (labelled x y) (list (str x) (str "a" x 1) (str x "-" y) (format "~a: ~a" x y)))
+(define (sizes xs) (list (length xs) (count xs)))
+(define (array-size xs) (mutable-array/length xs))
+(define (cut text) (list (string-length text) (substring text 0 1) (substring text 1)))
+(define (fields text)
+  (let loop ((i 0) (out '()))
+    (if (= i (string-length text)) (reverse out) (loop (+ i 1) (cons (substring text i (+ i 1)) out)))))
+(define (later-items xs) (list (map (fn (x) (list x)) (cdr xs)) (foldl (fn (best x) (if (> x best) x best)) (car xs) (rest xs))))
+(define (third-of xs) (caddr xs))
+(define (price catalogue item) (get (get catalogue item {}) "price" 0))
+(define (listed m) (list (keys m) (map/entries m) (foldl (fn (s e) (cons (car e) s)) '() (map/entries m))))
+(define (code c) (list (char->integer c) (and (>= (char->integer c) 48) (<= (char->integer c) 57))))
+(define (mean xs) (/ (foldl + 0.0 xs) (length xs)))
 """
 Pair = namedtuple("Pair", "a b")
+
+
+class Text(str):
+    """A string of a library."""
+
+
 NAN = float("nan")
 LISTS: list[Any] = [
     [], [3], [3, 1, 2], [1.5, 2, 3.25], [1.5, 0.1, 0.2], [2**60, 2**70, 1.5], [0.1, 10**400], [True, 1], [1, True],
@@ -74,7 +99,21 @@ ROWS: list[Any] = [
     {"name": "a", "n": 2, "price": 1.5}, {"n": 3}, {keyword("name"): "k", "name": "s", "n": 1}, OrderedDict(name="o", n=1),
     UserDict(name="u", n=4, price=2), Map({keyword("name"): "m", keyword("n"): 2}), {"name": None, "n": 1},
 ]  # fmt: skip
+PYTHON_NAMES = {"from": "from_", "turns?": "is_turns"}
 NUMBERS: list[Any] = [2, 1.5, True, None, "a", Fraction(1, 2), 10**400, NAN, -3]
+POINTS: list[Any] = [
+    [1, 2],
+    (5, 4.5),
+    [10**400, 0.5],
+    [NAN, 1],
+    List([7, 1]),
+    [1.5, 2.5],
+    [3],
+    [],
+    ["a", "b"],
+    5,
+    [True, 1],
+]
 CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *((name, (xs,)) for name in ("total", "joined", "walk-sum", "extent", "kept", "merge-sort", "ordered") for xs in LISTS),
     *(("from", (start, xs)) for start in (0, 1.5, 2**60, "", None) for xs in LISTS),
@@ -91,6 +130,17 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *((name, args) for name in ("nested", "compared") for args in product(NUMBERS, NUMBERS, NUMBERS[:4])),
     *((name, ([a, b], c)) for name in ("first-computed", "later-computed") for a, b, c in product(NUMBERS, repeat=3)),
     *((name, ([a, b], c)) for name in ("horner", "spread") for a, b, c in product(NUMBERS[:7], repeat=3)),
+    *((name, args) for name in ("share",) for args in product([*NUMBERS, 0, 3, -7, 1e300, 2**53 + 1], repeat=2)),
+    *(("half", (x,)) for x in (*NUMBERS, 10**15, 10**16 + 1, "s", [1])),
+    *(("labelled", args) for args in product([*NUMBERS, [1], keyword("k"), 0.5, 10**30], repeat=2)),
+    *((name, (xs,)) for name in ("sizes", "array-size", "third-of", "later-items", "mean") for xs in (*LISTS, (1, 2, 3), List([3, 1, 2]), "abc", 5, None)),
+    *((name, (text,)) for name in ("cut", "fields") for text in ("", "a", "abc", 5, None, ["a"], Text("xyz"))),
+    *((name, points) for name in ("cross", "turns?") for points in product(POINTS, repeat=3)),
+    *(("weighted", points) for points in product(POINTS, repeat=2)),
+    *(("at", (xs, i)) for xs in ([1, 2], (1, 2), List([1, 2]), "ab", {0: 1}, None) for i in (0, 1, 2, -1, True, 1.0, "x", 2**70)),
+    *(("price", (catalogue, "a")) for catalogue in ({"a": {"price": 3}}, {}, {"a": {}}, {"a": None}, {"a": 5}, Map({}), 5, None)),
+    *(("listed", (m,)) for m in ({"b": 1, "a": 2}, {}, {"a": 1, 2: 3}, {True: 1, 2: 3}, {keyword("a"): 1, "a": 2}, ROWS[3], ROWS[4], 5)),
+    *(("code", (c,)) for c in (char("a"), char("7"), "a", "", 5, None, ["a"])),
     *(("corner", (p,)) for p in ([1, 2], (1.5, 2.5), List([1, 2]), [1], [], List([1]), 7, None, "ab", ["a", 2])),
 ]  # fmt: skip
 
@@ -114,11 +164,11 @@ def functions(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, 
     return scope
 
 
-@pytest.mark.parametrize("environment", [{}, {"SEMA_SKIP": "foreign"}, {"SEMA_SKIP": "rests,sums,once"}])
+@pytest.mark.parametrize("environment", [{}, {"SEMA_SKIP": "foreign"}, {"SEMA_SKIP": "rests,sums,once,cut"}])
 def test_answers_are_those_of_plain_code(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     plain, fast = functions(monkeypatch, SEMA_OPT="0"), functions(monkeypatch, **environment)
     for name, args in CALLS:
-        python_name = name.replace("-", "_").replace("from", "from_")
+        python_name = PYTHON_NAMES.get(name) or name.replace("-", "_")
         mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
         assert outcome(fast[python_name], mine) == outcome(plain[python_name], theirs), (name, args)
         assert to_text(list(mine)) == to_text(list(args)), (name, args)  # nothing has changed them

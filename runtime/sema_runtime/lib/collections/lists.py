@@ -146,7 +146,7 @@ def _at(value: Any, index: int) -> Any:
                 value = value.next if value.next is not None else link(value)
             return value.car
     else:
-        items = seq(value, REST)
+        items = value if type(value) is list else seq(value, REST)
     return items[index] if index < len(items) else None
 
 
@@ -366,6 +366,8 @@ def append(*collections: Any) -> List:
         a, b = collections
         if type(a) is List and type(b) is List:
             return List([*(a.flat or a.items), *(b.flat or b.items)])
+        if type(a) is list and type(b) is list:
+            return List(a + b)
         known = isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)
         hint = APPEND if not known and used_as_value() else None
         return List([*seq(a, hint), *seq(b, hint)])

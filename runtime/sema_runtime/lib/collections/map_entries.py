@@ -9,7 +9,15 @@ from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import check_key
 from sema_runtime.values.maps import ATOMIC, MISSING, Map, stored
-from sema_runtime.values.sequences import foreign_lookup, mapping, not_callable, seq
+from sema_runtime.values.sequences import (
+    changing,
+    first_keyword,
+    foreign_lookup,
+    in_text_order,
+    mapping,
+    not_callable,
+    seq,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +36,9 @@ def map_entries(collection: Any) -> List:
 
 def map_pairs(collection: Any) -> list[tuple[Any, Any]]:
     """Keys and values of a map, in the order of the keys. Emitted loops run over them."""
+    names = in_text_order(collection)
+    if names is not None:
+        return list(zip(names, map(collection.__getitem__, names), strict=True))
     return mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs").pairs()
 
 
@@ -113,7 +124,7 @@ def map_select_keys(collection: Any, keys: Any) -> Map:
     """
     if not isinstance(keys, (List, tuple, list)):
         type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
-    source = mapping(collection, "map/select-keys: argument 1 must be a map")
+    source = changing(collection, first_keyword(keys), "map/select-keys: argument 1 must be a map")
     d, kept = source.stable(), {}
     for key in keys:
         if type(key) not in ATOMIC:
@@ -130,7 +141,8 @@ def map_except(collection: Any, keys: Any) -> Map:
     (map/except {:a 1 :b 2} '(:b)) => {:a 1}
     """
     unwanted = seq(keys, "map/except: argument 2 must be a list of keys to exclude")
-    return mapping(collection, "map/except: argument 1 must be a map").without(*unwanted)
+    source = changing(collection, first_keyword(unwanted), "map/except: argument 1 must be a map")
+    return source.without(*unwanted)
 
 
 @builtin("map/sort-keys", type="keep dict a b -> map a b", pure=True, total=True)
@@ -159,7 +171,7 @@ def map_update(collection: Any, key: Any, function: Any) -> Map:
 def updated_map(collection: Any, key: Any) -> Map:
     """The map of which `map/update` replaces the value under key; raises for what is no map, and for a mutable key."""
     if type(collection) is not Map:
-        collection = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
+        collection = changing(collection, key, "map/update: argument 1 must be a map; applies fn to the value at key")
     if type(key) not in ATOMIC:
         check_key(key, "map/update")
     return collection  # type: ignore[no-any-return]
@@ -172,7 +184,7 @@ def level_of(value: Any, key: Any, name: str) -> Map:
         check_key(key, name)
     if type(value) is Map:
         return value
-    return mapping(value) if isinstance(value, (Map, dict)) else Map()
+    return changing(value, key) if isinstance(value, Mapping) else Map()
 
 
 def held_at(value: Any, key: Any) -> Any:
@@ -245,7 +257,7 @@ def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) ->
                 continue
         else:
             check_key(key, name)
-        level: Map = value if type(value) is Map else mapping(value) if isinstance(value, (Map, dict)) else Map()
+        level: Map = value if type(value) is Map else changing(value, key) if isinstance(value, Mapping) else Map()
         levels.append(level)
         value = level.lookup(key)
     replacement = function(value)

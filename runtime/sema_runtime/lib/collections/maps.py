@@ -7,11 +7,20 @@ from _collections_abc import Mapping
 from sema_runtime.catalogue import builtin
 from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.lib.collections.lists import assoc_entry
+from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import KEYS, assoc_key, check_key
 from sema_runtime.values.maps import ATOMIC, MISSING, SMALL, HashMap, Map, changed
-from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq
+from sema_runtime.values.sequences import (
+    changing,
+    first_keyword,
+    foreign_lookup,
+    foreign_size,
+    in_text_order,
+    mapping,
+    seq,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _new: Any = Map.__new__
+A_KEYWORD = keyword("a")
 ASSOC = "assoc: expected a map as the first argument, then key/value pairs"
 ASSOC_ARGUMENTS = "assoc: requires (key alist) or (map key val ...)"
 
@@ -143,13 +153,17 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
             return new
         if not more:
             return changed(collection, key if type(key) in ATOMIC else assoc_key(key), value)
+    if kind is dict and value is not MISSING and not more and type(key) in ATOMIC:
+        own = changing(collection, key)  # a new map, which nobody else has
+        own.d[key] = value
+        return own
     if value is MISSING:
         if isinstance(key, (List, list)):
             return assoc_entry(collection, seq(key))
         raise SemaError(ASSOC_ARGUMENTS)
     if len(more) % 2:
         raise SemaError(ASSOC_ARGUMENTS)
-    source = mapping(collection, ASSOC)
+    source = changing(collection, key if not more else first_keyword((key, *more[::2])), ASSOC)
     if type(key) not in KEYS:
         check_key(key, "assoc")
     for other in more[::2]:
@@ -212,7 +226,8 @@ def dissoc(collection: Any, key: Any, *more: Any) -> Map:
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """
     if type(collection) is not Map:
-        collection = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
+        hint = "dissoc: expected a map as the first argument, then keys to remove"
+        collection = changing(collection, first_keyword((key, *more)), hint)
     source: Map = collection
     return source.without(key, *more)
 
@@ -233,9 +248,11 @@ def merge(*maps: Any) -> Map:
     hint = "merge: every argument must be a map or hashmap"
     if not maps:
         return Map()
-    merged = mapping(maps[0], hint)
+    has_keywords = any(isinstance(each, Map) and Keyword in map(type, each.stable()) for each in maps)
+    key = A_KEYWORD if has_keywords else None
+    merged = changing(maps[0], key, hint)
     for other in maps[1:]:
-        merged = merged.merged(mapping(other, hint))
+        merged = merged.merged(changing(other, key, hint))
     return merged
 
 
@@ -246,6 +263,9 @@ def keys(collection: Any) -> List:
     (keys {:b 1 :a 2}) => (:a :b)
     """
     if type(collection) is not Map:
+        names = in_text_order(collection)
+        if names is not None:
+            return List(names)
         collection = mapping(collection, "keys: expected a map; returns its keys as a list")
     return List(collection.sorted_keys())
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ORDER_HINT = "complex numbers (and NaN) have no ordering"
+EXACT = 1 << 52  # the root of a smaller int is whole in floats where it is in ints
 LARGEST_EXPONENT = 1 << 40  # beyond, a power of an exact number has more digits than a machine can hold
 
 
@@ -229,6 +230,10 @@ def sqrt(number: Any) -> Any:
     kind = type(number)
     if kind is float and number >= 0:
         return math.sqrt(number)
+    if kind is int and 0 <= number < EXACT:
+        inexact = math.sqrt(number)
+        root = int(inexact)
+        return root if root * root == number else inexact
     if not NUMBERS[kind]:
         type_error("number", number)
     if kind in COMPLEX:

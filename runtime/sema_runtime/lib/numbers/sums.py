@@ -1,19 +1,19 @@
-"""Sums of many values of which the compiler doesn't know what they are."""
+"""Sums and tests of several values of which the compiler doesn't know what they are."""
 
 from __future__ import annotations
 
 import sys
 from _operator import countOf  # without what `operator` is in Python: 0.2 ms of an import
 
-from sema_runtime.lib.numbers.arithmetic import add, plus
+from sema_runtime.lib.numbers.arithmetic import INT_OR_FLOAT, add, plus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+SHORT = 10**15  # generate/nested/numbers.py counts on it
 SUM_ROUNDS_LESS = sys.version_info >= (3, 12)  # Python's `sum` of floats, than additions one after the other
-EXACT = 1 << 53  # ints up to this are floats as well
 
 
 def add_items(total: Any, items: Sequence[Any]) -> Any:
@@ -27,16 +27,34 @@ def plus_items(total: Any, items: Sequence[Any]) -> Any:
 
 
 def _sum(operation: Callable[[Any, Any], Any], total: Any, items: Sequence[Any]) -> Any:
-    kind, each = type(total), type(items[0]) if len(items) else None
-    if (each is int or each is float) and countOf(map(type, items), each) == len(items):
-        if kind is int and each is int:
-            return total + sum(items)
-        if each is float and (kind is float or (kind is int and -EXACT < total < EXACT)):
-            if not SUM_ROUNDS_LESS:
+    if type(total) in INT_OR_FLOAT and len(items) and _are_numbers(items):
+        try:
+            if not SUM_ROUNDS_LESS or type(total) is type(items[0]) is int:
                 return sum(items, total)
+            result = total
             for item in items:
-                total += item
-            return total
+                result += item
+            return result
+        except OverflowError:  # an int is too large for a float
+            pass
     for item in items:
         total = operation(total, item)
     return total
+
+
+def _are_numbers(items: Sequence[Any]) -> bool:
+    """Whether all items are ints or floats, to which the language does what Python does."""
+    first = type(items[0])
+    count = countOf(map(type, items), first) if first is int or first is float else 0
+    return count == len(items) or (
+        count > 0 and count + countOf(map(type, items), float if first is int else int) == len(items)
+    )
+
+
+def are_real(*values: Any) -> bool:
+    """Whether all values are floats, or ints that are so short that a float takes a product of several."""
+    for value in values:
+        kind = type(value)
+        if kind is not float and not (kind is int and -SHORT < value < SHORT):
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Operations behind guards whose operands are operations behind guards."""
