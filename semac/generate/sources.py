@@ -40,6 +40,7 @@ from semac.types.lattice import DICT, FLAT, INT, LIST, SEQUENCE, STR
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 COUNTING = "sema_runtime.support.counting:"
+LOOK_UPS = frozenset(("get", "map_get", "map_item"))  # maps hold lists of the language
 AFTER_FIRST = "sema_runtime.values.sequences:after_first"
 ITERATE = "sema_runtime.values.matching:iterate"
 
@@ -96,7 +97,7 @@ def is_list_object(source: Expr) -> bool:
     if type(made) in (Call, CallBuiltin, Read):
         return True
     if type(made) is Python:
-        return made.kind in MAKE_LISTS
+        return made.kind in MAKE_LISTS or made.kind in LOOK_UPS
     return type(source) is Ref and not (type(made) is Comprehension and made.bare)
 
 
