@@ -36,7 +36,7 @@ def _walk(block: Block, known: set[Var], early: set[Var]) -> set[Var] | None:
             known.add(op.var)
         elif inside := blocks(op):
             behind = [_walk(inner, set(known), early) for inner in inside]
-            if type(op) in (anf.If, anf.Loop, anf.For):  # of what else has blocks, some may not run, or not to their end
+            if type(op) in (anf.If, anf.Loop, anf.For):  # other blocks may not run, or not to their end
                 ends = [after for after in behind if after is not None]
                 if not ends:
                     return None
