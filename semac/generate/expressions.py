@@ -53,7 +53,7 @@ from semac.generate.nested.quotients import inexact
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
 from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
-from semac.generate.sources import ITERATE, is_list_object, items_at_hand, items_of_rest
+from semac.generate.sources import ITERATE, LOOK_UPS, is_list_object, items_at_hand, items_of_rest
 from semac.generate.steps import consume, pull
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
@@ -196,7 +196,8 @@ TAKE_ITEMS = frozenset(
 def item_source(kind: str, operand: Expr, printed: ast.expr, loc: Loc) -> ast.expr:
     """What an operation reads the items of an operand from. A text may be joined of a stack (own/stacks.py)."""
     known = FLAT if kind == "join" else LIST
-    if operand.type.only(known) and type(operand) is not Python and is_list_object(operand):
+    is_made_here = type(operand) is Python and operand.kind not in LOOK_UPS
+    if operand.type.only(known) and not is_made_here and is_list_object(operand):
         return items_at_hand(operand, printed, loc)
     return printed
 

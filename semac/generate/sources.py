@@ -9,6 +9,7 @@ from sema_runtime.values.lists import List
 from semac.anf.nodes import (
     Call,
     CallBuiltin,
+    CallRuntime,
     Comprehension,
     Expr,
     Guarded,
@@ -34,10 +35,12 @@ from semac.generate.pyast import (
     loc_of,
 )
 from semac.generate.python_ops import MAKE_LISTS, list_items
-from semac.types.lattice import DICT, FLAT, LIST, SEQUENCE
+from semac.ir.intrinsics import MAP_CLASSES
+from semac.types.lattice import DICT, FLAT, INT, LIST, SEQUENCE, STR
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 COUNTING = "sema_runtime.support.counting:"
+LOOK_UPS = frozenset(("get", "map_get", "map_item"))  # maps hold lists of the language
 AFTER_FIRST = "sema_runtime.values.sequences:after_first"
 ITERATE = "sema_runtime.values.matching:iterate"
 
@@ -94,7 +97,7 @@ def is_list_object(source: Expr) -> bool:
     if type(made) in (Call, CallBuiltin, Read):
         return True
     if type(made) is Python:
-        return made.kind in MAKE_LISTS
+        return made.kind in MAKE_LISTS or made.kind in LOOK_UPS
     return type(source) is Ref and not (type(made) is Comprehension and made.bare)
 
 
@@ -124,9 +127,20 @@ def lines(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr
 
 
 def pairs(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
-    if op.sources[0].type.only(DICT):
+    source = op.sources[0]
+    if is_bare_and_ordered(source) and isinstance(args[0], ast.Call):
+        return call(builtin("sorted", loc), [call(attribute(args[0].args[0], "items", loc), [], loc)], loc)
+    if source.type.only(DICT):
         return call(attribute(args[0], "pairs", loc), [], loc)
     return call(c.runtime("sema_runtime.lib.collections.map_entries:map_pairs", loc), args, loc)
+
+
+def is_bare_and_ordered(source: Expr) -> bool:
+    """Whether a map that is made here of a bare dict has keys that Python orders as the language does, and as they are:
+    no two entries have one key, so that no values are compared."""
+    if type(source) is not CallRuntime or source.path not in MAP_CLASSES:
+        return False
+    return source.type.key.only(INT) or source.type.key.only(STR)
 
 
 def range_(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:

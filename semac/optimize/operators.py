@@ -49,8 +49,10 @@ from semac.types.lattice import (
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
 EQUAL = "sema_runtime.values.equality:equal"
+SAME_PLAIN = "sema_runtime.values.lists:same_plain"
 IDENTICAL = (Keyword, Symbol, Char, bool, type(None))  # each exists once in a process
 IDENTICAL_TAGS = KEYWORD | SYMBOL | CHAR | BOOL | NIL
+COMPARED = INT | STR | KEYWORD | SYMBOL | CHAR | NIL  # of which Python takes no two for equal that aren't
 ARITHMETIC_OPS = {"+": "add", "-": "sub", "*": "mul"}
 COMPARISONS = {"<": "lt", ">": "gt", "<=": "le", ">=": "ge"}
 UNORDERED = {"<=": "not_gt", ">=": "not_lt"}  # of floats
@@ -311,9 +313,16 @@ def exact_equality(op: CallBuiltin, loose: bool) -> Op | None:
         return Python("eq", op.args)
     if a.type.only(IDENTICAL_TAGS) or b.type.only(IDENTICAL_TAGS):
         return Python("is", op.args)
+    if is_list_of_plain(a.type) and is_list_of_plain(b.type):
+        return CallRuntime(SAME_PLAIN, op.args)
     if is_stored_as_is(a.type) and is_stored_as_is(b.type):  # a dict tells them apart as the language does
         return Python("eq", op.args)
     return None
+
+
+def is_list_of_plain(type_: Type) -> bool:
+    """Whether a value is a list of what Python's `==` tells apart as the language does."""
+    return type_.only(LIST) and (not type_.item.tags or type_.item.only(COMPARED))
 
 
 @lowering("not")

@@ -143,11 +143,11 @@ PASSES: tuple[Pass, ...] = (
     Pass("stacks", stack_lists, ("cons", "append"), needs="infer"),  # lists that change at their head are Python's
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
     Pass("chains", change_new_maps, ["assoc"], needs="infer"),  # maps that were just made change in place
+    Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`
     Pass("texts", hold_texts, TEXTUAL, needs="inline"),  # characters that nobody sees as such are texts
     Pass("tails", clear_trampolines, [Closure]),  # tail calls that can't be part of an endless chain are plain calls
     Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
     Pass("orders", sort_by_keys, ["sort"], needs="infer"),  # comparators of a key of both elements sort by that key
-    Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`
     Pass("inline", inline_builtins, (*INLINE, *INLINE_RUNTIME)),  # small builtins become operations of Python
     Pass("bare", bare_lists, MAKES_LISTS, needs="inline"),  # lists that are only read are Python's own
     Pass("operators", lower_operators, LOWERINGS, optional=False),  # operators become Python's where types permit it

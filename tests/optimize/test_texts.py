@@ -26,6 +26,12 @@ AS_TEXTS = [
     '((eq? c #\\m) :mid) (else (char->string c))))) (list (f "amxq" 0) (f "amxq" 1) (f "amxq" 2) (f "amxq" 3))',
     '(define (f t) (for-each (fn (c) (when (char-numeric? c) (println (char->string c)))) (string->list t))) (f "a1b2")',
     '(define (f t) (every (fn (c) (or (char-numeric? c) (= c #\\-))) (string->list t))) (list (f "1-2") (f "1a"))',
+    # taken from a text, put in another order and joined or counted
+    '(define (f t) (list->string (sort (string->list t)))) (list (f "hello") (f "") (f "bäa€"))',
+    '(define (f t) (list->string (reverse (sort (string->list t))))) (f "hello")',
+    '(define (f t) (length (filter (fn (c) (member c \'(#\\a #\\e))) (string->list t)))) (list (f "tea") (f ""))',
+    '(define (f t) (list->string (filter (fn (c) (not (member c \'(#\\a #\\e)))) (string->list t)))) (f "teacup")',
+    '(define (f t) (any (fn (c) (member c \'())) (string->list t))) (list (f "tea") (f ""))',
 ]
 SHOWN = [
     '(define (f t) (map (fn (c) (if (= c #\\a) c #\\z)) (string->list t))) (f "abc")',
@@ -43,6 +49,11 @@ SHOWN = [
     "(define (f t) (let loop ((i 0) (out '())) (if (= i (string-length t)) (list (list->string (reverse out)) out) "
     '(loop (+ i 1) (cons (string-ref t i) out))))) (f "abc")',
     '(define (f t) (sort (string->list t))) (f "cab")',
+    '(define (f t) (length (sort (string->list t)))) (list (f "hello") (f ""))',
+    '(define (f t) (filter (fn (c) (member c \'(#\\a #\\e))) (string->list t))) (f "tea")',
+    '(define (f t) (let ((cs (string->list t))) (list (= cs (reverse cs)) (= cs (sort cs))))) (list (f "aba") (f "") (f "ab"))',
+    '(define (f t) (let ((cs (sort (string->list t)))) (list (list->string cs) cs))) (f "ba")',
+    '(define (f t) (list->string (sort t))) (try (f "ba") (catch e (:message e)))',
     '(define (f t) (match (string-ref t 0) (#\\a :a) (c c))) (list (f "abc") (f "bc"))',
     '(define (f t) (let ((c (string-ref t 0))) ((fn (g) (g)) (fn () (list c (= c #\\a)))))) (f "abc")',
     '(define (f x) (= (string-ref "abc" 0) x)) (list (f #\\a) (f "a") (f 97))',

@@ -174,6 +174,14 @@ def cons(head: Any, tail: List) -> List:
     return cell
 
 
+def same_plain(a: List, b: List) -> bool:
+    """Whether two lists of what Python compares as the language does are equal."""
+    items, others = a.flat or a.items, b.flat or b.items
+    if len(items) != len(others):
+        return False
+    return items == others if type(items) is type(others) else list(items) == list(others)
+
+
 def walk(cell: List) -> Iterable[Any]:
     """The items of a list for a loop that may not get to its end: no sequence is made of linked cells."""
     flat = cell.flat

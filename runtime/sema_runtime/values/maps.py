@@ -72,6 +72,8 @@ def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) ->
 
 def _wrapped(key: Any) -> Any:
     kind = type(key)
+    if kind is Map or kind is HashMap:
+        return key
     if kind is tuple:
         return key if is_plain(key) else StoredKey(key)
     if kind is list:

@@ -2,8 +2,9 @@
 
 `a * b + c if type(a) is type(b) is type(c) in INT_OR_FLOAT else add(mul(a, b), c)`: numbers of one type make numbers of
 this type, so then all of it needs no other test. Operands may be items of vectors and lists at literal indices: that
-they are there is asked first, once for each sequence. None of these tests can be noticed, and where one
-fails all is computed by calls from the beginning, in the order of the program.
+they are there is asked first, once for each sequence, and where ints stand beside floats, whether these are short. None
+of these tests can be noticed, and where one fails all is computed by calls from the beginning, in the order of the
+program.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import ast
 from semac.anf.nodes import Expr, Guarded, Lit, Op, Python, Read, Ref
 from semac.generate.context import Context
 from semac.generate.effects import EFFECT
-from semac.generate.guards import ALIKE, INDEXED_TYPES, NUMBER, Operands
+from semac.generate.guards import ALIKE, INDEXED_TYPES, NUMBER, SHORT, Operands
 from semac.generate.guards import one as asked_one
 from semac.generate.pyast import boolop, builtin, call, compare, const, walrus
 from semac.ir.nodes import Var
 from semac.types.lattice import INT
 
 CLOSED = ("add", "sub", "mul")  # operations that make numbers of the type that both their operands have
+COMPARISONS = ("lt", "gt", "le", "ge", "not_gt", "not_lt")
+MOST = 16  # short ints whose product a float can hold
+ARE_REAL = "sema_runtime.lib.numbers.sums:are_real"
 AT_HAND = "sema_runtime.values.lists:at_hand"
 Item = tuple[int, int]  # a variable that holds a sequence, by its identity, and an index
 
@@ -75,6 +79,22 @@ def add_leaves(op: Guarded, found: list[Expr]) -> bool:
     return True
 
 
+def takes_mixed(op: Guarded) -> bool:
+    """Whether all of it does with an int beside a float what the language does, where all ints are short."""
+    tested = op.tests[0][1]
+    for index, arg in enumerate(op.args):
+        if is_inner(op, arg):
+            if not takes_mixed(arg):  # type: ignore[arg-type]
+                return False
+        elif index not in tested and not is_short(arg):
+            return False
+    return op.fast in (*CLOSED, *COMPARISONS)
+
+
+def is_short(value: Expr) -> bool:
+    return type(value) is Lit and type(value.value) in (int, float) and abs(value.value) < SHORT
+
+
 def is_atom(value: Expr) -> bool:
     return not isinstance(value, Op) or (type(value) is Read and value.rank < EFFECT)
 
@@ -112,6 +132,8 @@ class Numbers:
         self.operands = Operands(c, [self.bare(leaf) for leaf in distinct.values()])
         self.operands.loc = self.loc
         alike = asked_one(self.operands, asked_of(op), tuple(range(len(distinct))))
+        if alike is not None and at_hand and asked_of(op) != "int" and len(found) <= MOST and takes_mixed(op):
+            alike = boolop(ast.Or(), [alike, self.are_real()], self.loc)
         asked = [*at_hand, *([alike] if alike is not None else [])]
         self.asked = boolop(ast.And(), asked, self.loc) if asked else None
         held = dict(zip(distinct, self.operands.again(), strict=True))
@@ -125,6 +147,15 @@ class Numbers:
         self.items[var] = self.c.names.temporary("items")
         items = walrus(self.items[var], ast.IfExp(is_indexed, sequence, otherwise, **loc), loc)
         return compare(call(builtin("len", loc), [items], loc), ast.Gt(), const(asked[1], loc), loc)
+
+    def are_real(self) -> ast.expr:
+        """`are_real(n := items[0], n_2 := items[1])`: what else is asked of ints and floats side by side. The test
+        before may have stopped at the first that differs."""
+        values: list[ast.expr] = []
+        for value, held in zip(self.operands.values, self.operands.again(), strict=True):
+            is_item = isinstance(held, ast.Name) and held is not value
+            values.append(walrus(held.id, value, self.loc) if is_item else held)  # type: ignore[attr-defined]
+        return call(self.c.runtime(ARE_REAL, self.loc), values, self.loc)
 
     def bare(self, leaf: Expr) -> Expr:
         """An operand as it stands behind the tests of the sequences."""

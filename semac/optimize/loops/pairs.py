@@ -48,10 +48,11 @@ def binds_parts(op: Iteration, call: CallBuiltin) -> bool:
     for instr, block in uses:
         if type(instr.op) is Destructure:
             spread(instr, block, parts)
+        elif instr.var in parts:  # the loop binds it now
+            block.instrs.remove(instr)
+            instr.var.op = None
         else:
             replace(instr, Move(Ref(parts[position_of(instr.op)]), span=instr.op.span))  # type: ignore[arg-type]
-            if instr.var in parts:
-                block.instrs.remove(instr)
     op.target = SequencePattern([VarPattern(part) for part in parts], None, True)
     op.how, op.sources, op.who, op.place = HOW[call.name], call.args, call.name, call.span  # type: ignore[attr-defined]
     return True

@@ -28,6 +28,7 @@ from semac.anf.walk import map_exit, map_operands
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
+from semac.optimize.texts.chains import join_at_once
 from semac.optimize.texts.uses import (
     BRANCHES,
     CASES,
@@ -41,6 +42,7 @@ from semac.optimize.texts.uses import (
     Candidates,
     is_read_of_list,
     is_text_of,
+    sought,
     takes_texts,
 )
 from semac.types.lattice import CHAR, FLAT, NATURAL, STR, Type, atom, make
@@ -53,6 +55,7 @@ def hold_texts(unit: Unit) -> None:
     """Rewrites a unit in which characters can be held as texts."""
     if unit.is_text:
         return
+    join_at_once(unit)
     candidates = Candidates(unit)
     if candidates.chosen or candidates.joined:
         Rewriter(candidates).run()
@@ -67,6 +70,11 @@ class Rewriter:
         self.dropped = {var for op, var in self.walked.items() if self.binds_text(op)}
         self.wanted = candidates.wanted()
         self.lists = self.dropped | set(candidates.sequences.values())
+        self.lists |= {
+            user.op.args[1].var  # type: ignore[attr-defined]
+            for var, user in candidates.uses
+            if type(user) is Let and var in self.chosen and sought(user.op) is not None
+        }
         self.out: list[Let] = []
         self.span: Any = None
 
@@ -154,12 +162,16 @@ class Rewriter:
             return op  # type: ignore[no-any-return]
         if is_text_of(op) and self.holds(op.args[0]):
             return Move(self.text(op.args[0]), type=op.type)
+        if (chars := sought(op)) is not None and self.holds(op.args[0]):
+            return Python("in", [self.text(op.args[0]), Lit(chars, STRING)], type=op.type)
         if type(op) is not CallBuiltin:
             return None
-        if op.name in JOINS and type(op.args[0]) is Ref and op.args[0].var in self.joined:
+        if len(op.args) == 1 and type(op.args[0]) is Ref and op.args[0].var in self.joined:
             made = op.args[0].var
             made.type = self.joined[made].type = make(FLAT, item=STRING)
             self.joined[made].bare = True
+            if op.name not in JOINS:
+                return Python("len", [Ref(made, made.type)], type=op.type)
             return Python("join", [Ref(made, made.type), Lit("", STRING)], type=STRING)
         if instr.var in self.chosen:
             return self.made(op)

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from sema_runtime.values.atoms import Char
+from sema_runtime.values.lists import List
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
     Block,
@@ -39,6 +41,7 @@ REFS = frozenset(("string-ref", "string/ref"))
 CODES = frozenset(("integer->char", "integer/to-char"))
 LISTS = frozenset(("string->list", "string/to-list", "string/chars"))
 JOINS = frozenset(("list->string",))
+COUNTS = frozenset(("length", "count"))
 EQUALITY = frozenset(("=", "eq?", "equal?", "char=?"))
 ORDER = {"char<?": "lt", "char>?": "gt", "char<=?": "le", "char>=?": "ge"}
 ORDINALS = frozenset(("char->integer", "char/to-integer"))
@@ -73,7 +76,7 @@ class Candidates:
         op, var = instr.op, instr.var
         if isinstance(op, For | Comprehension) and op.how == "items" and type(op.target) is VarPattern:
             self.loop(op, op.target.var)
-        if type(op) is CallBuiltin and op.name in JOINS and len(op.args) == 1:
+        if type(op) is CallBuiltin and (op.name in JOINS or op.name in COUNTS) and len(op.args) == 1:
             self.join(op)
         if var is not None and type(op) is Python and op.kind == "flat_items":
             made = self.list_of(op.args[0])
@@ -117,7 +120,7 @@ class Candidates:
                     self.chosen.discard(instr.var)
 
     def join(self, op: CallBuiltin) -> None:
-        """A list of characters that becomes a text, and has no other use."""
+        """A list of characters that becomes a text, or is counted, and has no other use."""
         (made,) = op.args
         if type(made) is not Ref or not is_fixed(made.var) or made.var.is_global or self.counts[made.var] > 1:
             return
@@ -176,12 +179,24 @@ class Candidates:
         op: Any = instr.op
         if type(op) is Move:
             return instr.var in self.chosen
-        return is_text_of(op) or (type(op) is CallBuiltin and takes_texts(op))
+        return is_text_of(op) or sought(op) is not None or (type(op) is CallBuiltin and takes_texts(op))
 
 
 def is_text_of(op: Op) -> bool:
     """Whether an operation asks for the text of a character: `c.value`."""
     return type(op) is Python and op.kind == "value" and op.args[0].type.only(CHAR)
+
+
+def sought(op: Op) -> str | None:
+    """The characters of a literal list in which an operation searches for one, as a text."""
+    if type(op) is not Python or op.kind != "in" or not op.args[0].type.only(CHAR) or type(op.args[1]) is not Ref:
+        return None
+    made = op.args[1].var.op
+    source = made.args[0] if type(made) is Python and made.kind in ("flat_items", "list_items") else None
+    if type(source) is not Lit or type(source.value) is not List:
+        return None
+    items = source.value.items
+    return "".join(item.value for item in items) if all(type(item) is Char for item in items) else None
 
 
 def takes_texts(op: CallBuiltin) -> bool:
@@ -201,8 +216,12 @@ def is_character(var: Var) -> bool:
     return is_fixed(var) and var.type is not None and var.type.only(CHAR)
 
 
+def is_local(var: Var) -> bool:
+    return is_fixed(var) and not var.is_global
+
+
 def stays(value: Any) -> bool:
-    return type(value) is Lit or (type(value) is Ref and is_fixed(value.var) and not value.var.is_global)
+    return type(value) is Lit or (type(value) is Ref and is_local(value.var))
 
 
 def makes_text(op: Op) -> bool:

@@ -65,6 +65,7 @@ MODULE = """
 (define (corner p) (list (nth p 0) (+ (* (nth p 0) (nth p 1)) 1)))
 (define (cross o a b) (- (* (- (nth a 0) (nth o 0)) (- (nth b 1) (nth o 1))) (* (- (nth a 1) (nth o 1)) (- (nth b 0) (nth o 0)))))
 (define (turns? o a b) (<= (cross o a b) 0))
+(define (weighted p q) (+ (* 3 (nth p 0)) (* 0.5 (nth p 1)) (* (nth q 0) (nth q 1) 2)))
 (define (at xs i) (nth xs i))
 (define (share part whole) (list (* 100.0 (/ part whole)) (- 1.5 (/ part whole)) (/ (/ part whole) 0.5)))
 (define (half x) (list (/ x 2.0) (- x (/ (* x x) 100.0))))
@@ -100,7 +101,19 @@ ROWS: list[Any] = [
 ]  # fmt: skip
 PYTHON_NAMES = {"from": "from_", "turns?": "is_turns"}
 NUMBERS: list[Any] = [2, 1.5, True, None, "a", Fraction(1, 2), 10**400, NAN, -3]
-POINTS: list[Any] = [[1, 2], (5, 4.5), List([7, 1]), [1.5, 2.5], [3], [], ["a", "b"], 5, [True, 1]]
+POINTS: list[Any] = [
+    [1, 2],
+    (5, 4.5),
+    [10**400, 0.5],
+    [NAN, 1],
+    List([7, 1]),
+    [1.5, 2.5],
+    [3],
+    [],
+    ["a", "b"],
+    5,
+    [True, 1],
+]
 CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *((name, (xs,)) for name in ("total", "joined", "walk-sum", "extent", "kept", "merge-sort", "ordered") for xs in LISTS),
     *(("from", (start, xs)) for start in (0, 1.5, 2**60, "", None) for xs in LISTS),
@@ -123,6 +136,7 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     *((name, (xs,)) for name in ("sizes", "array-size", "third-of", "later-items", "mean") for xs in (*LISTS, (1, 2, 3), List([3, 1, 2]), "abc", 5, None)),
     *((name, (text,)) for name in ("cut", "fields") for text in ("", "a", "abc", 5, None, ["a"], Text("xyz"))),
     *((name, points) for name in ("cross", "turns?") for points in product(POINTS, repeat=3)),
+    *(("weighted", points) for points in product(POINTS, repeat=2)),
     *(("at", (xs, i)) for xs in ([1, 2], (1, 2), List([1, 2]), "ab", {0: 1}, None) for i in (0, 1, 2, -1, True, 1.0, "x", 2**70)),
     *(("price", (catalogue, "a")) for catalogue in ({"a": {"price": 3}}, {}, {"a": {}}, {"a": None}, {"a": 5}, Map({}), 5, None)),
     *(("listed", (m,)) for m in ({"b": 1, "a": 2}, {}, {"a": 1, 2: 3}, {True: 1, 2: 3}, {keyword("a"): 1, "a": 2}, ROWS[3], ROWS[4], 5)),

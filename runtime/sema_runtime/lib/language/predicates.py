@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LISTS = frozenset((List, list))
 FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, MethodType))
 COLLECTIONS = frozenset((List, tuple, Map, HashMap, str, list, dict))
+NO_MAPS = frozenset((List, tuple, str, int, float, bool, type(None), Char, Keyword, Symbol, HashMap))
 EMPTY_HINT = "empty?: expected a list, vector, map, or string"
 
 
@@ -224,7 +225,10 @@ def is_map(value: Any) -> bool:
     (map? {:a 1}) => #t
     (map? (hashmap/new)) => #f
     """
-    return type(value) is Map or (isinstance(value, dict) and not isinstance(value, HashMap))
+    kind = type(value)
+    if kind is Map or kind in NO_MAPS:
+        return kind is Map
+    return isinstance(value, dict) and not isinstance(value, HashMap)
 
 
 @builtin("bytevector?", type="any -> bool", pure=True, total=True)

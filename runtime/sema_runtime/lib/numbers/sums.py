@@ -1,4 +1,4 @@
-"""Sums of many values of which the compiler doesn't know what they are."""
+"""Sums and tests of several values of which the compiler doesn't know what they are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+SHORT = 10**15  # generate/nested/numbers.py counts on it
 SUM_ROUNDS_LESS = sys.version_info >= (3, 12)  # Python's `sum` of floats, than additions one after the other
 
 
@@ -48,3 +49,12 @@ def _are_numbers(items: Sequence[Any]) -> bool:
     return count == len(items) or (
         count > 0 and count + countOf(map(type, items), float if first is int else int) == len(items)
     )
+
+
+def are_real(*values: Any) -> bool:
+    """Whether all values are floats, or ints that are so short that a float takes a product of several."""
+    for value in values:
+        kind = type(value)
+        if kind is not float and not (kind is int and -SHORT < value < SHORT):
+            return False
+    return True
