@@ -314,8 +314,10 @@ class Flow:
         subject, *others = [self.operand(arg) for arg in op.args]
         if subject is NEVER or NEVER in others:
             return NEVER
+        default = others[1] if op.path == LOOK and len(others) > 1 else atom(NIL)
         if subject.tags & OTHER:
             self.solver.escape(subject)
+            self.solver.escape(default)
             return ANY if op.path == LOOK else make(DICT)
         maps = restrict(subject, DICT)
         is_map = maps is subject
@@ -324,8 +326,8 @@ class Flow:
         if op.path == LEVEL:
             return maps if is_map else join(maps, shape_of({}))
         key = op.args[1].value if type(op.args[1]) is anf.Lit and others[0].only(KEYWORD) else None
-        held = NEVER if maps is NEVER else field_of(maps, key, atom(NIL)) if key else join(maps.value, atom(NIL))
-        return held if is_map else join(held, atom(NIL))
+        held = NEVER if maps is NEVER else field_of(maps, key, default) if key else join(maps.value, default)
+        return held if is_map else join(held, default)
 
     def keyword_get(self, subject: Type, key: Any) -> Type:
         maps = restrict(subject, DICT)

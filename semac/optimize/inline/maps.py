@@ -6,7 +6,7 @@ whose entries are still to come is of a class that adds them first, whatever is 
 
 from __future__ import annotations
 
-from sema_runtime.values.maps import Map
+from sema_runtime.values.maps import PLAIN, Map
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, MakeMap, Move, Op, Python, Ref, Result
 from semac.ir.intrinsics import (
     EXTENDED,
@@ -50,8 +50,7 @@ def is_item(type_: Type, key: Expr) -> bool:
 def get(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) not in (2, 3):
         return None
-    if len(op.args) == 3 and is_empty_literal(op.args[2]) and not place.is_text:
-        op.args[2] = Lit(NOTHING, op.args[2].type)
+    share_default(op, place)
     type_ = op.args[0].type
     if not is_stored_as_is(op.args[1].type):
         return looked_up(op, place, "map_get", "text_entry" if type(op.args[1]) is Ref else "")
@@ -65,11 +64,16 @@ def get(op: CallBuiltin, place: Place) -> Op | None:
     return looked_up(op, place, fast, "entry" if is_plain else "")
 
 
-def is_empty_literal(value: Expr) -> bool:
-    """Whether an operand is `{}`: as the default of a look-up it is one map for all, as maps don't change and what
-    a look-up gives isn't known to be new."""
+def share_default(op: CallBuiltin | CallRuntime, place: Place) -> None:
+    """Has a look-up share the map that it gives where there is nothing, if that is a literal: maps don't change, and
+    what a look-up gives isn't known to be new."""
+    value = op.args[2] if len(op.args) == 3 and not place.is_text else None
     made = value.var.op if type(value) is Ref and not value.var.name else None
-    return type(made) is MakeMap and not made.items and not made.is_raw
+    if type(made) is not MakeMap or made.is_raw or not all(type(item) is Lit for item in made.items):
+        return
+    items = [item.value for item in made.items]  # type: ignore[union-attr]
+    if all(type(key) in PLAIN for key in items[::2]):
+        op.args[2] = Lit(Map(dict(zip(items[::2], items[1::2], strict=True))) if items else NOTHING, made.type)
 
 
 @inlines("assoc")
@@ -98,10 +102,11 @@ INLINE_RUNTIME[KEYWORD_GET] = keyword_get
 
 def held_at(op: CallRuntime, place: Place) -> Op | None:
     """A step of `get-in`: nil where there is no map."""
-    subject, key = op.args
+    share_default(op, place)
+    subject, key, *default = op.args
     if not is_stored_as_is(key.type):
         return None
-    kind = "map_item" if is_item(subject.type, key) else "map_get"
+    kind = "map_item" if is_item(subject.type, key) and not default else "map_get"
     if subject.type.only(DICT):
         return Python(kind, op.args)
     return looked_up(op, place, kind)

@@ -152,6 +152,9 @@ class Order:
         if use.how == READ and use.keys and sources_of(instr.op):
             later = self.before_entry(self.flows.key(use.keys[0]), after, result or ANYHOW)
             return later._replace(is_local=is_local)
+        if use.how == GIVE and use.target not in self.flows.taken:
+            keys = self.summaries.read_keys(use.target)
+            return self.before_entries(keys, after)._replace(is_local=is_local) if keys is not None else ANYHOW
         if use.how in (READ, PARTS):
             return READ_ONLY if is_local else ANYHOW
         if use.how == ALIAS and type(instr.op) in (anf.Move, anf.CallRuntime) and result is not None:
@@ -170,6 +173,14 @@ class Order:
             inside.update(path for path in after.replaced if type(path[0]) is tuple and path[0] != key)
         only = after.only | {key} if after.only is not None and is_keyword(key) else None
         return Later(frozenset(inside), only)
+
+    @staticmethod
+    def before_entries(keys: frozenset[Any], after: Later | None) -> Later:
+        """The same where entries under some keywords are read."""
+        if after is None:
+            return Later(frozenset(), keys)
+        kept = {path for path in after.replaced if is_keyword(path[0]) and path[0] not in keys}
+        return Later(frozenset(kept), after.only | keys if after.only is not None else None)
 
     def replacing(self, keys: tuple[Expr, ...]) -> Later:
         return Later(frozenset((key,) for key in map(self.flows.key, keys) if key is not None), None, True)

@@ -55,47 +55,54 @@ def change_in_place(unit: Unit) -> None:
 
 
 class Placing:
-    """Finds and rewrites the changes of a unit."""
+    """Finds and rewrites the changes of a unit. attempts: each `try` whose changes may have to be undone. spoilt: of each
+    part of the code, the regions of which it has shown that nothing can change in place."""
+
+    flows: Flows
+    attempts: set[anf.Try]
+    spoilt: dict[Code, set[Region]]
 
     def __init__(self, code: list[Code], shut: set[Function], carried: Carried) -> None:
         self.code = code
         self.shut = shut
         self.carried = carried
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
-        self.attempts: set[anf.Try] = set()  # those whose changes may have to be undone
-        self.detached: frozenset[anf.Call] = frozenset()  # calls that others don't share their maps with
-        self.with_own: set[anf.Call] = set()  # those of functions that need a token: they get one of their own
+        self.with_own: set[anf.Call] = set()  # calls of functions that need a token which get one of their own
         self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
 
     def run(self) -> None:
-        acts: set[Let] = set()
+        acts = self.checked(frozenset())
         for _ in range(MOST_ROUNDS):
-            self.flows = Flows(self.code, self.shut, self.carried, self.detached)
-            acts = self.checked()
-            found = calls_to_detach(self.flows, self.spoilt)
-            if not found:
+            others = calls_to_detach(self.flows, self.spoilt)
+            if not others:
                 break
-            self.detached |= found
+            known = self.flows, self.attempts
+            more = self.checked(self.flows.detached | others)
+            if len(more) <= len(acts):
+                self.flows, self.attempts = known
+                break
+            acts = more
         self.changed = {instr.var for instr in acts}
         if acts:
             self.find_tokens(acts)
-            self.with_own = {call for call in self.detached if known_callee(call) in self.tokens}
+            self.with_own = {call for call in self.flows.detached if known_callee(call) in self.tokens}
             for part in self.code:
                 self.rewrite(part, acts)
 
-    def checked(self) -> set[Let]:
-        """The instructions that surely can change maps in place."""
-        self.summaries = Summaries(self.flows)
-        self.attempts.clear()
-        self.spoilt: dict[Code, set[Region]] = {}  # what each part of the code spoils
+    def checked(self, detached: frozenset[anf.Call]) -> set[Let]:
+        """The instructions that surely can change maps in place. detached: calls that get tokens of their own."""
+        self.flows = Flows(self.code, self.shut, self.carried, detached)
+        self.attempts = set()
+        self.spoilt = {}
+        summaries = Summaries(self.flows)
         for member, part in self.flows.spoilt_by:
             self.spoilt.setdefault(part, set()).add(self.flows.region(member))
         acts = self.acting()
         if not acts:
             return acts
-        late = self.late(acts)
+        late = self.late(acts, summaries)
         for part in self.code:
-            order = Order(self.flows, self.summaries, part, acts, part.function not in self.shut, part.function in late)
+            order = Order(self.flows, summaries, part, acts, part.function not in self.shut, part.function in late)
             order.check()
             self.attempts |= order.attempts
             self.spoilt.setdefault(part, set()).update(order.spoilt)
@@ -136,13 +143,13 @@ class Placing:
     def sites(self, part: Code) -> set[Let]:
         return {instr for block in changing(part, self.shut) for instr in block.instrs if self.is_site(instr)}
 
-    def late(self, acts: set[Let]) -> set[Function]:
+    def late(self, acts: set[Let], summaries: Summaries) -> set[Function]:
         """Functions that are called only where nothing changes in place any more."""
         calls: dict[Function, list[tuple[Let, Code]]] = {}
         harmless: set[Let] = set()
         late = set(self.shut)
         for part in self.code:
-            order = Order(self.flows, self.summaries, part, acts, part.function not in self.shut)
+            order = Order(self.flows, summaries, part, acts, part.function not in self.shut)
             order.is_trial = True
             order.check()
             harmless |= order.late_calls
@@ -254,6 +261,8 @@ class Placing:
                 value = source.then.exit.value  # the same, of such a change
             elif type(source) is CallRuntime and source.path == LEVEL:
                 value = source.args[0]
+            elif type(source) is anf.Move:
+                value = source.value
             elif type(source) in (CallBuiltin, CallRuntime) and is_look_up(source) and len(source.args) == 2:
                 flows = self.flows
                 wanted = flows.key(subject), flows.key(key)

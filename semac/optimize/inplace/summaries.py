@@ -1,4 +1,4 @@
-"""Under which keywords a function may change the map of a parameter, or what that holds."""
+"""Under which keywords a function may change or read the map of a parameter, or what that holds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from sema_runtime.values.atoms import Keyword
+from semac.anf import nodes as anf
+from semac.anf.nodes import Ref
+from semac.anf.walk import exit_operands
 from semac.ir.nodes import Var
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import Path
-from semac.optimize.inplace.roles import GIVE, TAKE, Use
+from semac.optimize.inplace.roles import ALIAS, GIVE, READ, TAKE, Use
+from semac.optimize.own.code import Code
 
 Keys = frozenset[Any] | None  # None: any
 
@@ -25,6 +29,7 @@ class Summaries:
     def __init__(self, flows: Flows) -> None:
         self.flows = flows
         self.known: dict[Var, Keys] = {}
+        self.read: dict[Var, Keys] = {}
         self.parts = {param: part for part in flows.code if part.function is not None for param in part.function.params}
 
     def changed_keys(self, param: Var) -> Keys:
@@ -58,3 +63,35 @@ class Summaries:
         if use.how == GIVE:
             return () if use.target is param else self.changed_keys(use.target)
         return None  # the map itself goes into another one
+
+    def read_keys(self, param: Var) -> Keys:
+        """The keywords under which alone a function reads the map of a parameter with which it does nothing else."""
+        if param not in self.read:
+            self.read[param] = None  # while it is looked for
+            part = self.parts.get(param)
+            self.read[param] = self.read_in(part, param) if part is not None else None
+        return self.read[param]
+
+    def read_in(self, part: Code, param: Var) -> Keys:
+        names: set[Any] = {param}
+        keys: set[Any] = set()
+        for block in part.blocks:
+            for instr in block.instrs:
+                for use in self.flows.uses[instr]:
+                    if use.var not in names:
+                        continue
+                    if use.how == ALIAS and type(instr.op) is anf.Move and instr.var is not None:
+                        names.add(instr.var)
+                        continue
+                    read = self.read_by(use)
+                    if read is None:
+                        return None
+                    keys |= read
+        ends = (value.var for block in part.blocks for value in exit_operands(block.exit) if type(value) is Ref)
+        return frozenset(keys) if names.isdisjoint(ends) else None
+
+    def read_by(self, use: Use) -> Keys:
+        if use.how == GIVE and use.target not in self.flows.taken:
+            return self.read_keys(use.target)
+        key = self.flows.key(use.keys[0]) if use.how == READ and len(use.keys) == 1 else None
+        return frozenset((key,)) if is_keyword(key) else None

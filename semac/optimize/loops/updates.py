@@ -36,7 +36,7 @@ from semac.optimize.operators import replace
 from semac.types.lattice import ANY, DICT, STR, atom
 
 ALIASES = {"map/update-in": "update-in", "map/assoc-in": "assoc-in", "map/get-in": "get-in"}
-ARGUMENTS = {"map/update": 3, "update-in": 3, "assoc-in": 3, "get-in": 2}
+ARGUMENTS = {"map/update": (3,), "update-in": (3,), "assoc-in": (3,), "get-in": (2, 3)}
 MOST_KEYS = 6  # of a path
 
 
@@ -113,7 +113,7 @@ class Expander:
     def expanded(self, op: CallBuiltin, instr: Let) -> list[Let] | None:
         """The instructions in place of a call; None where it stays."""
         name = ALIASES.get(op.name, op.name)
-        if ARGUMENTS.get(name) != len(op.args):
+        if len(op.args) not in ARGUMENTS.get(name, ()):
             return None
         keys = [op.args[1]] if name == "map/update" else path_of(op.args[1])
         if not keys or len(keys) > MOST_KEYS:
@@ -121,8 +121,9 @@ class Expander:
         steps = Steps(op, self.owner)
         if name == "get-in":
             value = op.args[0]
-            for key in keys:
+            for key in keys[:-1]:
                 value = steps.bind(CallRuntime(LOOK, [value, key]), "value")
+            steps.bind(CallRuntime(LOOK, [value, keys[-1], *op.args[2:]]), "value")
             return steps.ended(instr)
         if name == "assoc-in":
             levels = steps.levels(op.args[0], keys, name)

@@ -49,7 +49,11 @@ def call(flows: Flows, op: anf.Call, result: Place) -> None:
 
 def call_runtime(flows: Flows, op: CallRuntime, result: Place) -> None:
     if op.path in (KEYWORD_GET, LOOK):
-        flows.look_up(flows.value(op.args[0]), op.args[1], result)
+        subject = flows.value(op.args[0])
+        flows.look_up(subject, op.args[1], result)
+        for default in op.args[2:]:
+            subject.is_open = True
+            join(result, flows.value(default))
     elif op.path in (UPDATED, LEVEL):
         subject = flows.value(op.args[0])
         subject.is_seen = True

@@ -77,6 +77,17 @@ SHARED = {
         " (define (run n) (foldl (fn (s i) (assoc (deliver s) :steps (+ 1 (:steps s)))) {:credit 0 :sold {} :steps 0}"
         " (range n))) (run 12)"
     ),
+    "an entry that a function reads of the old state": (
+        "(define (balance s k) (get-in s [:left k] 100))"
+        " (define (spend s k n) (assoc-in (assoc-in s [:spent k] n) [:left k] (- (balance s k) n)))"
+        " (define (run n) (foldl (fn (s i) (spend s (mod i 3) i)) {:left {} :spent {}} (range n))) (run 9)"
+    ),
+    "what is there instead of an entry": (
+        "(define (user s k) (get-in s [:users k] {:n 0 :log '()})) (define (note s k i) (let ((u (user s k)))"
+        " (assoc-in s [:users k] (assoc u :n (+ 1 (:n u)) :log (cons i (:log u))))))"
+        " (define (run n) (foldl (fn (s i) (note s (mod i 3) i)) {:users {}} (range n)))"
+        " (list (run 9) (user nil 1) (user {:users 5} 1) (user {:users {1 nil}} 1) (user {} '(1)))"
+    ),
     "a map that is gone through": (
         "(define (oldest m) (first (foldl (fn (best e) (if (or (nil? best) (< (nth e 1) (nth best 1))) e best)) nil"
         " (map/entries m)))) (define (step s i) (let ((m (assoc (:in s) (mod (* i 7) 11) i))) (assoc s :in"

@@ -187,13 +187,13 @@ def level_of(value: Any, key: Any, name: str) -> Map:
     return changing(value, key) if isinstance(value, Mapping) else Map()
 
 
-def held_at(value: Any, key: Any) -> Any:
-    """What `get-in` finds under one key of its path; nil in what is no map."""
+def held_at(value: Any, key: Any, default: Any = None) -> Any:
+    """What `get-in` finds under one key of its path; default where there is nothing, and in what is no map."""
     if type(value) is Map:
-        return value.d.get(key) if type(key) in ATOMIC else value.lookup(key)
+        return value.d.get(key, default) if type(key) in ATOMIC else value.lookup(key, default)
     if isinstance(value, Map):
-        return value.lookup(key)
-    return foreign_lookup(value, key, None) if isinstance(value, Mapping) else None
+        return value.lookup(key, default)
+    return foreign_lookup(value, key, default) if isinstance(value, Mapping) else default
 
 
 def _path(value: Any, function: str) -> Sequence[Any]:
