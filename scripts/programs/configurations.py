@@ -6,11 +6,13 @@ asserted                   all passes, units verified after each, types asserted
 without:PASS,PASS          all passes but some (infer, own, ...: SEMA_SKIP)
 env:NAME=VALUE             all passes, with a variable of the environment set while programs are compiled and run
 native                     all passes, and functions as machine code
+text                       the Python that `sema compile` writes; it knows no places: --ignore trace,frames,hint
 call:PACKAGE.MODULE:NAME   what that function makes of (source, filename, mode): a CompiledUnit
 """
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -74,6 +76,13 @@ class Configuration(NamedTuple):
         return found
 
 
+def as_text(source: str, filename: str, mode: str) -> CompiledUnit:
+    """A module whose code is made from its text."""
+    unit = pipeline.compile_source(source, filename, "module", result=True, is_text=True)
+    unit.tree = ast.parse(unit.python_text())
+    return unit
+
+
 def configuration(name: str) -> Configuration:
     """The configuration of a name. Raises ValueError for one that is none."""
     kind, _, rest = name.partition(":")
@@ -85,6 +94,8 @@ def configuration(name: str) -> Configuration:
         from programs.natively import natively
 
         return Configuration(name, {"SEMA_OPT": "1"}, compile=natively)
+    if name == "text":
+        return Configuration(name, {"SEMA_OPT": "1"}, compile=as_text)
     if name == "asserted":
         return Configuration(name, {"SEMA_OPT": "1", "SEMA_ASSERT_TYPES": "1"}, is_verified=True)
     if kind == "env" and "=" in rest:

@@ -22,10 +22,10 @@ from semac.anf.nodes import (
 from semac.anf.walk import bound
 from semac.generate.context import Context
 from semac.generate.destination import Dest
-from semac.generate.effects import PLAIN_KEYS
+from semac.generate.effects import PLAIN_KEYS, value_type
 from semac.generate.fusion import is_part_of_map, values_of
 from semac.generate.loops import always_jumps, go_on_around, jumps
-from semac.generate.nest import block_weight
+from semac.generate.nest import block_weight, is_ordered
 from semac.generate.pyast import (
     Loc,
     assign,
@@ -335,7 +335,9 @@ def collect_sorted(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
     else:
         generator = ast.comprehension(target(c, op.target, loc), source, [], 0)
         keys = ast.ListComp(c.expr(value_of(op.body)), [generator], **loc)
-    sorter = c.runtime("sema_runtime.lib.collections.sorting:sorted_by", loc)
+    is_plain = is_ordered(value_type(op)) and not c.module.unit.is_text
+    kind = "sorted_by_plain" if is_plain else "sorted_by"
+    sorter = c.runtime(f"sema_runtime.lib.collections.sorting:{kind}", loc)
     in_order: ast.expr = call(sorter, [name(source.id, loc), keys], loc)
     c.finish(attribute(in_order, "flat", loc) if op.bare else in_order, dest, loc)
 

@@ -45,7 +45,7 @@ from semac.generate.effects import EFFECT, PURE, commute, is_nil_else, own_rank,
 from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
 from semac.generate.python_ops import PYTHON_OPS, takes
 from semac.ir.nodes import Function
-from semac.types.lattice import INT, NUMBER, SEQUENCE, STR
+from semac.types.lattice import INT, NUMBER, SEQUENCE, STR, VECTOR, Type
 
 STATEMENTS = frozenset(
     (
@@ -110,10 +110,17 @@ def weigh(op: Op, values: list[Expr]) -> int:
 def is_expression(op: Comprehension) -> bool:
     """Whether a comprehension prints as an expression where its blocks do."""
     if op.kind == "sort-by":
-        return any(value_type(op).only(tags) for tags in ORDERED)
+        return is_ordered(value_type(op))
     if any(stage.how == "for" and may_assign(stage.block.exit.value) for stage in op.stages):  # type: ignore[union-attr]
         return False
     return op.kind in ("list", "any", "every", "find", "sum")
+
+
+def is_ordered(type_: Type) -> bool:
+    """Whether Python orders the values of a type as the language does: ints, texts, vectors of one length of such."""
+    if type_.only(VECTOR):
+        return type_.vec is not None and all(map(is_ordered, type_.vec))
+    return any(type_.only(tags) for tags in ORDERED)
 
 
 def lambda_weight(function: Function) -> int:

@@ -112,6 +112,15 @@ def plain_entries(d: dict[Any, Any]) -> dict[Any, Any] | None:
     return face if len(face) == len(d) else None
 
 
+class Mark:
+    """What maps have that change in place (`lib/collections/owned_maps.py`). moved: changes of large ones without."""
+
+    __slots__ = ("moved",)
+
+    def __init__(self) -> None:
+        self.moved = 0
+
+
 class Map:
     """A sorted map. `Map(d)` adopts a dict of stored keys: the caller must not change it afterwards."""
 
@@ -119,7 +128,7 @@ class Map:
     d: dict[Any, Any]
     age: int  # owners that the dict has had since it was last copied; unset means 0
     _order: tuple[list[Any], list[Any]] | None  # the program's keys in Sema's order, and the stored keys
-    _face: Any  # None; then whether it was asked for, once; then `face()`, which most maps need once at most
+    _face: Any  # None; then whether it was asked for, once; then `face()`, which most maps need once at most; or a Mark
     _hash: int  # unset until it is asked for
     type_name = "map"
 
@@ -378,10 +387,9 @@ class Map:
         try:
             return self._hash
         except AttributeError:
-            computed = entries_hash(self.type_name, self.stable())
-            face = self._face
-            if face is None or face is True or type(face) is dict:  # no owner, who could change the map
-                self._hash = computed
+            if type(self._face) is Mark:
+                self._face = None  # what is a key, or in one, stays as it is
+            self._hash = computed = entries_hash(self.type_name, self.stable())
             return computed
 
     def __repr__(self) -> str:

@@ -88,8 +88,15 @@ class Programs(Choices):
             "(append new (cons x (rest todo)))" if "odd" in new else "(append new (rest todo))",
             "(if (null? new) (rest todo) (append new (rest todo)))",
         )  # fmt: skip
+        order = self.pick("<", ">", "<=", ">=", "-", "(fn (a b) (< a b))")
+        key = self.pick(
+            "[(- x) x]", "[(mod x 3) (str x)]", "[(if (= x 2) 1.5 x) x]", "(if (odd? x) [x] [x 1])", "(- x)"
+        )
         found = self.pick("found", "(cons x found)", "(cons (length new) found)", "(cons (first todo) found)")
-        end = self.pick("found", "(reverse found)", "(list found todo)", "(list n found)")
+        end = self.pick(
+            "found", "(reverse found)", "(list found todo)", "(list n found)", f"(sort found {order})",
+            f"(sort-by (fn (x) {key}) found)", f"(first (sort found {order}))", f"(last (sort-by (fn (x) {key}) todo))",
+        )  # fmt: skip
         stop = self.pick("(null? todo)", "(or (null? todo) (> i 20))", "(empty? todo)")
         limit = "(> i 40)"
         text = (

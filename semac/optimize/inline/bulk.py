@@ -15,6 +15,7 @@ from semac.ir.nodes import Function
 from semac.optimize.inline.table import Place, inlines, python
 from semac.types.lattice import FLAT, FN, INT, LIST, SEQUENCE, STR, VECTOR, Type
 
+DOWN = {"<": False, "<=": False, ">": True, ">=": True}  # comparators → whether the greatest comes first
 HANDED_ON = frozenset(("apply",))  # builtins that ask who calls them
 
 
@@ -47,11 +48,20 @@ def after_index(value: Expr, place: Place) -> Expr:
 
 @inlines("sort")
 def ordered(op: CallBuiltin, place: Place) -> Op | None:
-    """`List(sorted(xs.flat))` of ints, or of strings."""
-    if len(op.args) != 1 or not op.args[0].type.only(FLAT | VECTOR):
+    """`List(sorted(xs.flat))` of ints, or of strings; of ints also by a comparison: equal ones are the same."""
+    if not op.args or not op.args[0].type.only(FLAT | VECTOR):
         return None
     items, tags = op.args[0], item_tags(op.args[0].type)
     if not tags or (tags & ~INT and tags & ~STR):
+        return None
+    if len(op.args) == 2:
+        is_down = DOWN.get(op.args[1].name) if type(op.args[1]) is BuiltinRef and not tags & ~INT else None
+        if is_down is None or place.is_text:
+            return None
+        over = items if items.type.only(VECTOR) else place.bind(python("flat_items", items), "items")
+        up = place.bind(python("sorted_items", over), "items")
+        return python("listed", place.bind(python("turned", up), "items") if is_down else up)
+    if len(op.args) != 1:
         return None
     made = items.var.op if type(items) is Ref and is_fixed(items.var) else None
     if type(made) is CallBuiltin and made.name == "keys":  # they are in order

@@ -2,31 +2,37 @@
 
 Walks backwards with the variables that are read later. Where a map is changed, stored or handed on, no variable that is
 read later may hold the same map, or one in which it is; unless what is done next to that one replaces the entry from
-which the map came: `(assoc accounts id (assoc (get accounts id) ...))`. A handler around may read it at any time.
+which the map came: `(assoc accounts id (assoc (get accounts id) ...))`. A handler around may read it at any time: what
+the body of its `try` changes is undone before (`Attempt` of the runtime), apart from variables that the body sets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from sema_runtime.values.atoms import Keyword
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Let, Op
 from semac.anf.walk import all_blocks, blocks, bound, exit_operands
 from semac.ir.nodes import Var
+from semac.optimize.inplace.final import Endings
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import MOST_KEYS, Path
 from semac.optimize.inplace.regions import Region, root, spoil
 from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
+from semac.optimize.inplace.summaries import Summaries, is_keyword
 from semac.optimize.own.code import Code
+from semac.optimize.own.settled import settled
 
 
 class Later(NamedTuple):
     """What is done next to a variable. replaced: places in its map that are replaced before they are read. only: the
-    keywords under which alone it is read from then on; None: nothing is known of that."""
+    keywords under which alone it is read from then on; None: nothing is known of that. is_local: whether it is only
+    read and changed, and never goes into another map, a result or a function."""
 
     replaced: frozenset[Path] = frozenset()
     only: frozenset[Any] | None = None
+    is_local: bool = False
 
     def covers(self, place: Path) -> bool:
         """Whether nobody reads a place in the map, or what is in it."""
@@ -39,16 +45,17 @@ class Later(NamedTuple):
         replaced = {path for path in self.replaced if other.covers(path)}
         replaced.update(path for path in other.replaced if self.covers(path))
         only = None if self.only is None or other.only is None else self.only | other.only
-        return Later(frozenset(replaced), only)
+        return Later(frozenset(replaced), only, self.is_local and other.is_local)
 
 
-ANYHOW = Later()  # a variable is read
+ANYHOW = Later()  # a variable is used
+READ_ONLY = Later(is_local=True)
 Live = dict[Var, Later]
 
 
-def is_keyword(key: Any) -> bool:
-    """Whether a part of a place is a keyword that the code names: it differs from all other ones."""
-    return type(key) is tuple and key[0] is Keyword
+def assigned_in(block: Block) -> set[Var]:
+    ops = [instr.op for inner in all_blocks(block, False) for instr in inner.instrs]
+    return {op.var for op in ops if type(op) is anf.Assign}
 
 
 def merged(one: Live, other: Live) -> Live:
@@ -63,14 +70,20 @@ class Order:
     whether it makes its token itself, so that nothing changes in place after it has ended. is_late: whether it is
     called only where nothing does any more."""
 
-    def __init__(self, flows: Flows, part: Code, acts: set[Let], is_root: bool, is_late: bool = False) -> None:
+    def __init__(
+        self, flows: Flows, summaries: Summaries, part: Code, acts: set[Let], is_root: bool, is_late: bool = False
+    ) -> None:
         self.flows = flows
+        self.summaries = summaries
         self.part = part
         self.acts = acts
         self.is_root = is_root
         self.is_late = is_late
+        self.spoilt: set[Region] = set()  # those of which this code has shown that nothing can change in place
         self.late_calls: set[Let] = set()  # those after which nothing changes in place
         self.is_trial = False  # only asks which calls are late
+        self.endings = Endings(acts)
+        self.attempts: set[anf.Try] = set()  # those whose changes are undone for their handlers, which read the maps
         self.loops: dict[Any, Live] = {}
         self.lasts: dict[Any, bool] = {}  # of each loop around, whether nothing changes in place in its next rounds
         self.is_last = True  # whether nothing changes in place from here on
@@ -125,7 +138,7 @@ class Order:
         """Before its definition a key is none."""
         for other, later in live.items():
             if any(key in path for path in later.replaced):
-                live[other] = Later(frozenset(path for path in later.replaced if key not in path), later.only)
+                live[other] = later._replace(replaced=frozenset(path for path in later.replaced if key not in path))
 
     def before(self, use: Use, instr: Let, after: Later | None, result: Later | None) -> Later:
         """What is done to a variable from a use of it on. after, result: the same of the variable, and of what the
@@ -135,8 +148,12 @@ class Order:
         if use.how == FILL:
             after = after or ANYHOW
             return Later(after.replaced | self.replacing(use.keys).replaced, after.only)
+        is_local = after is None or after.is_local
         if use.how == READ and use.keys and sources_of(instr.op):
-            return self.before_entry(self.flows.key(use.keys[0]), after, result or ANYHOW)
+            later = self.before_entry(self.flows.key(use.keys[0]), after, result or ANYHOW)
+            return later._replace(is_local=is_local)
+        if use.how in (READ, PARTS):
+            return READ_ONLY if is_local else ANYHOW
         if use.how == ALIAS and type(instr.op) in (anf.Move, anf.CallRuntime) and result is not None:
             return result if after is None else result & after
         return ANYHOW
@@ -155,7 +172,7 @@ class Order:
         return Later(frozenset(inside), only)
 
     def replacing(self, keys: tuple[Expr, ...]) -> Later:
-        return Later(frozenset((key,) for key in map(self.flows.key, keys) if key is not None))
+        return Later(frozenset((key,) for key in map(self.flows.key, keys) if key is not None), None, True)
 
     # Rules
 
@@ -170,6 +187,7 @@ class Order:
             return
         region = self.flows.region(use.var)
         parts = [region] if use.how == LEAK else list(map(root, region.inner.values()))
+        self.spoilt.update(parts)
         for part in parts:
             spoil(part, f"leaves as {use.var.name or use.var.hint}")
 
@@ -200,18 +218,30 @@ class Order:
         if not is_around and region not in own_parts:
             return
         if is_around and later != ANYHOW:
-            places: list[Path | None] = [()] if other is var else flows.places_in(other, var)
+            places = self.places(use, region, other)
+            if places == [()] and use.how == STORE and later.is_local:
+                return  # later changes of the map meet the one that it goes into
             if places and all(self.is_hidden(use, place, later) for place in places):
                 return
         if is_around and other is not var:
             if use.how == TAKE and flows.is_inside(other, var):
                 return
         reason = f"changes while {other.name or other.hint} is in use"
+        self.spoilt.update(own_parts if is_around else (region,))
         if is_around:
             for part in own_parts:
                 part.spoilt = part.spoilt or reason
         else:
             spoil(region, reason)
+
+    def places(self, use: Use, region: Region, other: Var) -> list[Path | None]:
+        """Where the map of a use may be in that of another variable, of a region around it; none: nobody knows."""
+        places: list[Path | None] = [()] if other is use.var else self.flows.places_in(other, use.var)
+        if None in places or not places:
+            possible = self.flows.places_by_region(region, self.flows.region(use.var))
+            if possible is not None:
+                return [*(place for place in places if place is not None), *possible]
+        return places
 
     def is_hidden(self, use: Use, place: Path | None, later: Later) -> bool:
         """Whether nobody reads what a use changes of a map that is at a place in another one."""
@@ -219,8 +249,12 @@ class Order:
             return False
         if later.covers(place):
             return True
-        changed = [self.flows.key(key) for key in use.keys] if use.how == TAKE else [None]
-        return all(key is not None and later.covers((*place, key)) for key in changed)
+        changed: Iterable[Any] | None = None
+        if use.how == TAKE:
+            changed = [self.flows.key(key) for key in use.keys]
+        elif use.how == GIVE:
+            changed = self.summaries.changed_keys(use.target)
+        return changed is not None and all(key is not None and later.covers((*place, key)) for key in changed)
 
     # Blocks inside
 
@@ -230,9 +264,7 @@ class Order:
         if kind in (anf.For, anf.Comprehension, anf.Loop, anf.While):
             return self.loop(op, live, always)
         if kind is anf.Try:
-            handler = self.block(op.handler, live, always)  # type: ignore[attr-defined]
-            body = self.block(op.body, live, merged(always, handler))  # type: ignore[attr-defined]
-            return merged(body, handler)
+            return self.attempt(op, live, always)  # type: ignore[arg-type]
         if kind is anf.With:  # what it enters may swallow an exception
             always = merged(always, live)
         inside = blocks(op)
@@ -257,10 +289,25 @@ class Order:
             joined.pop(var, None)
         return joined
 
+    def attempt(self, op: anf.Try, live: Live, always: Live) -> Live:
+        """As `inner` for a `try`. Where its body changes maps that the handler reads, these changes can be undone."""
+        handler = self.block(op.handler, live, always)
+        assigned = assigned_in(op.body)
+        kept = {var for var in handler if var not in assigned and var in self.flows.copied}
+        if kept and self.acts_in(op.body):
+            self.is_last = False
+            if not self.endings.is_final(op.body):
+                self.attempts.add(op)
+            during = merged(always, {var: later for var, later in handler.items() if var not in kept})
+        else:
+            during = merged(always, handler)
+        return merged(self.block(op.body, live, during), handler)
+
+    def acts_in(self, block: Block) -> bool:
+        return any(instr in self.acts for inner in all_blocks(block, False) for instr in inner.instrs)
+
     def loop(self, op: Any, live: Live, always: Live) -> Live:
-        acts = any(
-            instr in self.acts for block in blocks(op) for inner in all_blocks(block, False) for instr in inner.instrs
-        )
+        acts = any(map(self.acts_in, blocks(op)))
         last, again = self.is_last, self.is_last and not acts
         self.is_last = again
         if type(op) is anf.Comprehension:
@@ -269,6 +316,9 @@ class Order:
                     if may_hold(value):
                         self.leak(Use(value.var, LEAK))  # type: ignore[union-attr]
         around = self.all_used(op)
+        sources = op.sources if isinstance(op, anf.Iteration) else ()
+        for value in filter(may_hold, sources):
+            around.setdefault(value.var, READ_ONLY)  # type: ignore[union-attr]
         head = merged(live, around)
         target = op.source if type(op) is anf.Loop else op
         self.loops[target] = head
@@ -296,4 +346,5 @@ class Order:
                 for value in exit_operands(inner.exit):
                     if may_hold(value):
                         used[value.var] = ANYHOW  # type: ignore[union-attr]
+        inside |= settled(op)
         return {var: keys for var, keys in used.items() if var not in inside}

@@ -14,8 +14,8 @@ from semac.anf.nodes import Block, Expr, Jump, Let, Ref, Result
 from semac.anf.walk import blocks, bound, exit_operands, params_of
 from semac.ir.intrinsics import LEVEL, UPDATED
 from semac.ir.nodes import Function, Var
-from semac.optimize.inplace.origins import ANY_KEY, Again, Member, Origins, Through
-from semac.optimize.inplace.regions import Region, held_in, reached, root, spoil, unite
+from semac.optimize.inplace.origins import ANY_KEY, UNKNOWN, Again, Member, Origins, Path, Through
+from semac.optimize.inplace.regions import OTHER, Region, held_in, reached, root, spoil, unite, ways
 from semac.optimize.inplace.roles import (
     ALIAS,
     FILL,
@@ -38,8 +38,10 @@ from semac.optimize.own.code import LOOPS, Code
 class Flows(Origins):
     """What is known of the maps of a unit. taken: parameters whose maps are changed, stored or handed on."""
 
-    def __init__(self, code: list[Code], shut: set[Function], carried: Carried) -> None:
-        super().__init__(shut)
+    def __init__(
+        self, code: list[Code], shut: set[Function], carried: Carried, detached: frozenset[anf.Call] = frozenset()
+    ) -> None:
+        super().__init__(shut, detached)
         self.code = code
         self.carried = carried  # what functions return in vectors
         self.regions: dict[Member, Region] = {}
@@ -48,6 +50,8 @@ class Flows(Origins):
         self.same: dict[Var, list[Var]] = {}  # bare dicts of several names, backwards
         self.taken: set[Var] = set()
         self.uses: dict[Let, list[Use]] = {}
+        self.spoilt_by: list[tuple[Member, Code]] = []  # what can't change in place, and the code that says so
+        self.current: Code = code[0]
         self.within: dict[Region, set[Region]] = {}
         self.key_vars: set[Any] = set()  # what stands for keys
         self.joins: set[Var] = set()  # variables that branches assign right before they are read
@@ -99,6 +103,7 @@ class Flows(Origins):
     # Instructions
 
     def part(self, part: Code) -> None:
+        self.current = part
         function = part.function
         self.joins |= joins(part)
         known: set[Any] = {instr.var for inner in part.blocks for instr in inner.instrs}
@@ -165,13 +170,13 @@ class Flows(Origins):
             for param, init in zip(op.params, op.inits, strict=False):
                 self.flow(param, init)
         if type(op) is anf.Assign and is_place(op.var) and may_hold(op.value):
-            self.comes(op.var, op.value.var, None, ANY_KEY if op.var not in self.joins else None)  # type: ignore[union-attr]
+            self.passes_on(op.var, op.value.var, op.var)  # type: ignore[union-attr]
         if var is not None and is_fixed(var):
             self.number(op, var)
         if var is None or not is_var(var):
             return
         if type(op) is anf.Read and is_place(op.var):
-            self.comes(var, op.var, None, ANY_KEY if op.var not in self.joins else None)
+            self.passes_on(var, op.var, op.var)
         for source, keys in sources_of(op) if type(op) is not anf.Call or self.callee(op) is not None else []:
             if not may_hold(source):
                 continue
@@ -193,6 +198,14 @@ class Flows(Origins):
             for inner in blocks(op):
                 self.result(inner, var)
 
+    def passes_on(self, target: Var, source: Var, changing: Var) -> None:
+        """A variable that changes is set or read."""
+        if changing in self.joins:
+            self.comes(target, source)
+            self.same.setdefault(target, []).append(source)
+        else:
+            self.comes(target, source, None, ANY_KEY)
+
     def through(self, var: Var, arg: Var, call: anf.Call, result: Member) -> None:
         """A variable gets a map that a call gives, which may come from an argument."""
         params = self.callee(call).params  # type: ignore[union-attr]
@@ -204,7 +217,7 @@ class Flows(Origins):
     def carry(self, op: anf.Op) -> None:
         """Maps go into a vector that a function returns, or come out of it."""
         parts = [(part, value) for part, value in self.carried.parts(op) if is_var(value) or may_hold(value)]
-        if not parts:
+        if not parts or self.carried.calls.get(op) in self.detached:
             return
         if op in self.carried.made:
             for part, value in parts:
@@ -248,20 +261,29 @@ class Flows(Origins):
             self.within[region] = reached(region)
         return self.within[region]
 
+    def places_by_region(self, owner: Region, part: Region) -> list[Path] | None:
+        """Where maps of a region may be in those of another one; None: anywhere."""
+        found = ways(owner, part)
+        return found and [tuple(UNKNOWN if key is OTHER else (type(key), key) for key in keys) for keys in found]
+
     def spoil(self, member: Member, reason: str) -> None:
+        self.spoilt_by.append((member, self.current))
         spoil(self.region(member), reason)
 
     def spoil_shared(self) -> None:
         """Spoils bare dicts that variables hold which change: nobody follows what else is read from these."""
         filled = [use.var for uses in self.uses.values() for use in uses if use.how == FILL]
         for var in filled:
-            todo, names = [var], set()
+            todo: list[Var] = [var]
+            names: set[Var] = set()
             while todo:
                 name = todo.pop()
                 if name not in names:
                     names.add(name)
                     todo += self.same.get(name, ())
-            if any(not self.is_plain(name) or type(name.op) is anf.Read for name in names):
+            names -= self.joins
+            reads = [name.op.var for name in names if type(name.op) is anf.Read]
+            if not all(map(self.is_plain, names)) or not self.joins.issuperset(reads):
                 self.spoil(var, "of a variable that changes")
 
     # What follows

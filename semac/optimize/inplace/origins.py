@@ -52,10 +52,11 @@ class Step(NamedTuple):
 class Origins:
     """origins: of each variable, where its map comes from, with the key there: None for the same map, ANY_KEY where it
     comes from an earlier round of a loop. copied: members that may hold a map that a change has made, or hold one that
-    does. shut: functions all calls of which are known."""
+    does. shut: functions all calls of which are known. detached: calls that are taken for those of other functions."""
 
-    def __init__(self, shut: set[Function]) -> None:
+    def __init__(self, shut: set[Function], detached: frozenset[anf.Call]) -> None:
         self.shut = shut
+        self.detached = detached
         self.origins: dict[Var, list[tuple[Var, Any]]] = {}
         self.copied: set[Member] = set()
         self.twins: dict[Var, Var] = {}  # another variable that holds the same value, or what is no map
@@ -69,7 +70,7 @@ class Origins:
     def callee(self, op: anf.Call) -> Function | None:
         """The function that a call reaches, where all of its calls are known."""
         callee = known_callee(op)
-        return callee if callee in self.shut else None
+        return callee if callee in self.shut and op not in self.detached else None
 
     def sources(self, variables: list[Var]) -> set[Var]:
         """Variables, and all those that their maps come from."""

@@ -12,6 +12,7 @@ from typing import Any
 from semac.anf.nodes import Expr, Lit
 from semac.types.lattice import KEYWORD
 
+MOST_WAYS = 8  # from one region to another
 OTHER = "other"  # stands for all keys that aren't named keywords
 
 
@@ -86,6 +87,23 @@ def reached(region: Region) -> set[Region]:
         if current not in found:
             found.add(current)
             todo += map(root, current.inner.values())
+    return found
+
+
+def ways(region: Region, part: Region) -> list[tuple[Any, ...]] | None:
+    """The keys under which maps of a region may hold those of another one, from the outside in: keywords, or OTHER.
+    None: there are ways of any length, or too many."""
+    found: list[tuple[Any, ...]] = []
+    todo: list[tuple[tuple[Region, ...], tuple[Any, ...]]] = [((root(region),), ())]
+    while todo:
+        around, keys = todo.pop()
+        if around[-1] in around[:-1] or len(found) > MOST_WAYS:
+            return None
+        if around[-1] is root(part):
+            found.append(keys)
+        for key, inner in around[-1].inner.items():
+            if root(part) in reached(inner):
+                todo.append(((*around, root(inner)), (*keys, key)))
     return found
 
 

@@ -24,9 +24,12 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.fields.split import stops
 from semac.optimize.inplace.checks import Order
+from semac.optimize.inplace.detached import MOST_ROUNDS, calls_to_detach
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import is_look_up
+from semac.optimize.inplace.regions import Region
 from semac.optimize.inplace.roles import change_of, may_hold
+from semac.optimize.inplace.summaries import Summaries
 from semac.optimize.keys import is_stored_key
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
@@ -57,23 +60,46 @@ class Placing:
     def __init__(self, code: list[Code], shut: set[Function], carried: Carried) -> None:
         self.code = code
         self.shut = shut
-        self.flows = Flows(code, shut, carried)
+        self.carried = carried
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
+        self.attempts: set[anf.Try] = set()  # those whose changes may have to be undone
+        self.detached: frozenset[anf.Call] = frozenset()  # calls that others don't share their maps with
+        self.with_own: set[anf.Call] = set()  # those of functions that need a token: they get one of their own
         self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
 
     def run(self) -> None:
-        acts = self.acting()
-        if not acts:
-            return
-        late = self.late(acts)
-        for part in self.code:
-            Order(self.flows, part, acts, part.function not in self.shut, part.function in late).check()
-        acts = self.acting()
+        acts: set[Let] = set()
+        for _ in range(MOST_ROUNDS):
+            self.flows = Flows(self.code, self.shut, self.carried, self.detached)
+            acts = self.checked()
+            found = calls_to_detach(self.flows, self.spoilt)
+            if not found:
+                break
+            self.detached |= found
         self.changed = {instr.var for instr in acts}
         if acts:
             self.find_tokens(acts)
+            self.with_own = {call for call in self.detached if known_callee(call) in self.tokens}
             for part in self.code:
                 self.rewrite(part, acts)
+
+    def checked(self) -> set[Let]:
+        """The instructions that surely can change maps in place."""
+        self.summaries = Summaries(self.flows)
+        self.attempts.clear()
+        self.spoilt: dict[Code, set[Region]] = {}  # what each part of the code spoils
+        for member, part in self.flows.spoilt_by:
+            self.spoilt.setdefault(part, set()).add(self.flows.region(member))
+        acts = self.acting()
+        if not acts:
+            return acts
+        late = self.late(acts)
+        for part in self.code:
+            order = Order(self.flows, self.summaries, part, acts, part.function not in self.shut, part.function in late)
+            order.check()
+            self.attempts |= order.attempts
+            self.spoilt.setdefault(part, set()).update(order.spoilt)
+        return self.acting()
 
     # What changes
 
@@ -116,7 +142,7 @@ class Placing:
         harmless: set[Let] = set()
         late = set(self.shut)
         for part in self.code:
-            order = Order(self.flows, part, acts, part.function not in self.shut)
+            order = Order(self.flows, self.summaries, part, acts, part.function not in self.shut)
             order.is_trial = True
             order.check()
             harmless |= order.late_calls
@@ -146,29 +172,49 @@ class Placing:
                 self.tokens[function] = token(function)
 
     def rewrite(self, part: Code, acts: set[Let]) -> None:
-        inside = [instr for block in part.blocks for instr in block.instrs if instr in acts]
+        instrs = [instr for block in part.blocks for instr in block.instrs]
+        inside = [instr for instr in instrs if instr in acts or instr.op in self.with_own]
         if not inside:
             return
         function = part.function
+        var = self.tokens.get(function) or token(function)  # type: ignore[arg-type]
         if function in self.tokens:
-            var = self.tokens[function]
             function.params.append(var)
-        else:
-            var = token(function)
+        elif any(instr in acts for instr in inside):
             var.op = CallRuntime(RUNTIME + "Owner", [], span=inside[0].op.span, type=ANY)
             part.block.instrs.insert(0, Let(var, var.op))
         for block in part.blocks:
             if function in self.tokens and type(block.exit) is Jump and block.exit.target is function:
                 block.exit.args.append(Ref(var, ANY))
-            out: list[Let] = []
-            for instr in block.instrs:
-                if instr in acts:
-                    if type(instr.op) is anf.Call:
-                        instr.op.args.append(Ref(var, ANY))
-                    else:
-                        self.change(instr, var, out)
-                out.append(instr)
-            block.instrs = out
+        self.rewrite_block(part.block, var, acts)
+
+    def rewrite_block(self, block: Block, owner: Var, acts: set[Let]) -> None:
+        out: list[Let] = []
+        for instr in block.instrs:
+            op: Any = instr.op
+            inner_owner = owner
+            if op in self.attempts and has_any(op.body, acts):
+                inner_owner = self.attempt(op, owner, out)
+            for inner in blocks(op):
+                self.rewrite_block(inner, inner_owner if type(op) is anf.Try and inner is op.body else owner, acts)
+            if op in self.with_own:
+                op.args.append(bound(CallRuntime(RUNTIME + "Owner", [], span=op.span, type=ANY), "owner", out))
+            elif instr in acts:
+                if type(op) is anf.Call:
+                    op.args.append(Ref(owner, ANY))
+                else:
+                    self.change(instr, owner, out)
+            out.append(instr)
+        block.instrs = out
+
+    @staticmethod
+    def attempt(op: anf.Try, owner: Var, out: list[Let]) -> Var:
+        """Makes the token of a body; the handler undoes what has changed."""
+        made = CallRuntime(RUNTIME + "attempt_of", [Ref(owner, ANY)], span=op.span, type=ANY)
+        token_ref = bound(made, "attempt", out)
+        undone = CallRuntime(RUNTIME + "roll_back", [token_ref], span=op.span, type=ANY)
+        op.handler.instrs.insert(0, Let(None, undone))
+        return token_ref.var
 
     def change(self, instr: Let, owner: Var, out: list[Let]) -> None:
         op: Any = instr.op
@@ -215,6 +261,10 @@ class Placing:
             else:
                 return None
         return None
+
+
+def has_any(block: Block, acts: set[Let]) -> bool:
+    return any(instr in acts for inner in all_blocks(block, into_functions=False) for instr in inner.instrs)
 
 
 def stored_key(key: Expr, span: Any, out: list[Let]) -> Ref:

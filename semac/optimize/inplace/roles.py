@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Expr, Op, Ref
-from semac.anf.walk import bound, operands
-from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, MAP_CLASSES, UPDATED
+from semac.anf.walk import bound, operands, pattern_vars
+from semac.ir.intrinsics import BY_DEFAULT, KEYWORD_GET, LEVEL, LOOK, MAP_CLASSES, UPDATED
 from semac.ir.nodes import Var
+from semac.optimize.own.dicts import read_positions
 from semac.optimize.own.representation import known_callee
 from semac.types.lattice import DICT
 
 READ, PARTS, ALIAS, TAKE, STORE, GIVE, FILL, LEAK = range(8)
 NAMES = ("read", "parts", "alias", "take", "store", "give", "fill", "leak")
-READERS = frozenset(("contains?", "count", "length", "empty?", "map?", "nil?", "null?", "not", "keys"))
 SHOWERS = frozenset(("vals", "map/entries"))
 PYTHON_READERS = frozenset(("not", "is_none", "size"))
 
@@ -79,8 +79,9 @@ def uses_of(op: Op, var: Any) -> list[Use]:
         uses = [*each(values[0::2], LEAK), *stored(values[1::2], values[0::2], var)]
     elif kind in (anf.Move, anf.Loop):
         uses = each(values, ALIAS)
-    elif kind is anf.For:
-        uses = [*each(op.inits, ALIAS), *each(op.sources, LEAK)]  # type: ignore[attr-defined]
+    elif kind is anf.For or kind is anf.Comprehension:
+        inits = op.inits if kind is anf.For else []  # type: ignore[attr-defined]
+        uses = [*each(inits, ALIAS), *each(op.sources, gone_through(op))]  # type: ignore[attr-defined]
     elif kind is anf.If:
         uses = each(values, READ)
     elif kind is anf.Assign:
@@ -92,6 +93,13 @@ def uses_of(op: Op, var: Any) -> list[Use]:
     else:
         uses = each(values, LEAK)
     return [use if is_fixed(use.var) else use._replace(how=LEAK) for use in uses]
+
+
+def gone_through(op: Any) -> int:
+    """How a loop uses the map whose entries it goes through."""
+    if op.how != "pairs":
+        return LEAK
+    return PARTS if any(map(is_var, pattern_vars(op.target))) else READ
 
 
 def each(values: list[Expr], how: int, keys: tuple[Expr, ...] = ()) -> list[Use]:
@@ -115,11 +123,12 @@ def of_builtin(op: anf.CallBuiltin, var: Any) -> list[Use]:
         return [*each(args[:1], TAKE, tuple(keys)), *each(keys, LEAK), *stored(args[2::2], keys, var)]
     if name == "get" and len(args) in (2, 3):
         return looked_up(args)
-    if name in READERS:
-        return [*each(args[:1], READ), *each(args[1:], LEAK)]
-    if name == "=":
+    if name in SHOWERS:
+        return each(args, PARTS)
+    if name == "keys":  # which never change
         return each(args, READ)
-    return each(args, PARTS if name in SHOWERS else LEAK)
+    read = read_positions(name, len(args))
+    return [use for index, arg in enumerate(args) for use in each([arg], READ if index in read else LEAK)]
 
 
 def looked_up(args: list[Expr]) -> list[Use]:
@@ -133,6 +142,8 @@ def of_runtime(op: anf.CallRuntime, var: Any) -> list[Use]:
         return looked_up(args)
     if op.path in (LEVEL, UPDATED) or is_wrap(op):
         return [*each(args[:1], ALIAS), *each(args[1:], LEAK)]
+    if op.path == BY_DEFAULT and not op.type.tags:  # it raises, and names the dispatch value
+        return each(args, READ)
     return each(args, LEAK)
 
 

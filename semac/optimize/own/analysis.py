@@ -29,6 +29,7 @@ from semac.optimize.own.representation import (
     Representation,
     known_callee,
 )
+from semac.optimize.own.settled import settled
 
 READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed on later
 
@@ -415,6 +416,7 @@ def loop_reads(op: Op, form: Representation) -> Live:
             for value in exit_operands(inner.exit):
                 if form.is_held(value):
                     used[value.var] = READING | TAKING  # type: ignore[union-attr]
+    bound |= settled(op)
     return {var: how for var, how in used.items() if var not in bound}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block, Ref
+from semac.anf.nodes import Block, Op, Ref
 from semac.anf.walk import all_blocks, bound, exit_operands, operands
+from semac.ir.intrinsics import ADD_KNOWN, KNOWN_MULTI
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.representation import Representation, known_callee
@@ -89,12 +90,17 @@ def called_elsewhere(code: list[Code]) -> set[Function]:
                 op = instr.op
                 if type(op) is anf.Call and known_callee(op) is not None:
                     values += op.args
-                elif type(op) not in (anf.Move, anf.Assign, anf.Closure):
+                elif type(op) not in (anf.Move, anf.Assign, anf.Closure) and not is_shown(op):
                     values += operands(op)
             for value in values:
                 if value.type.refs:
                     functions.update(ref for ref in value.type.refs if type(ref) is Function)
     return functions
+
+
+def is_shown(op: Op) -> bool:
+    """Whether an operation keeps what it gets for debuggers alone: methods that the program calls by itself."""
+    return type(op) is anf.CallRuntime and op.path in (ADD_KNOWN, KNOWN_MULTI)
 
 
 def handed(op: Any) -> list[tuple[Var, Any]]:

@@ -64,6 +64,20 @@ def lent_positions(name: str, count: int) -> tuple[int, ...]:
     return tuple(lent)
 
 
+@cache
+def read_positions(name: str, count: int) -> tuple[int, ...]:
+    """Those of which it gives back nothing that they hold, and hands nothing to a function."""
+    signature = signature_for(name, count)
+    if signature is None:
+        return ()
+    params = [signature.param(index) for index in range(count)]
+    shown = variables(signature.result)
+    for param in params:
+        if param.mode:
+            shown |= variables(param.type)
+    return tuple(index for index in lent_positions(name, count) if shown.isdisjoint(variables(params[index].type)))
+
+
 def whole_variables(expr: Any) -> list[str]:
     """The variables that stand for the argument itself, not for something in it."""
     parts = expr.parts if type(expr) is Union else (expr,)

@@ -32,7 +32,22 @@ ORDERED = [
 ]
 
 
-@pytest.mark.parametrize("source", [*COMPARED, *OTHERS, *ORDERED])
+SORTED = [
+    "(define (f n) (sort (map (fn (i) (mod (* i 7) 5)) (range n)) >)) (list (f 6) (f 1) (f 0))",
+    "(define (f n) (first (sort (map (fn (i) (mod (* i 7) 5)) (range n)) <=))) (list (f 6) (f 0))",
+    '(define (f ws) (sort-by (fn (w) [(- (string-length w)) w]) ws)) (f (list "a" "cc" "bb" "b"))',
+    "(define (f n) (sort-by (fn ([a b]) [(- b) a]) (map (fn (i) [i (mod i 3)]) (range n)))) (f 7)",
+]
+CHECKED = [  # the runtime looks at the keys
+    "(define (f n) (sort (map (fn (i) (if (= i 2) 1.0 i)) (range n)) >)) (f 4)",
+    '(define (f ws) (sort-by (fn (w) [(if (= w "a") 1.5 (- (string-length w))) w]) ws)) (f (list "a" "cc" "b"))',
+    '(define (f ws) (sort-by (fn (w) (if (= w "a") [1] [1 2])) ws)) (f (list "a" "cc" "b" "a"))',
+    "(define (f xs) (sort-by (fn (x) [(= x 1) x]) xs)) (f (list 2 1 3 1))",
+    '(define (f ws) (sort-by (fn (w) [(try (throw w) (catch e 1)) (string-length w)]) ws)) (f (list "bb" "a"))',
+]
+
+
+@pytest.mark.parametrize("source", [*COMPARED, *OTHERS, *ORDERED, *SORTED, *CHECKED])
 def test_answers_are_those_of_plain_code(source: str) -> None:
     ways = [{"optimize": False}, *({"mode": m, "watch": Verifier()} for m in ("program", "module"))]
     assert len({run(source, **way) for way in ways}) == 1
@@ -55,3 +70,15 @@ def test_entries_of_bare_dicts_are_sorted_at_once() -> None:
     )
     assert "sorted(m.items())" in text
     assert "sorted(" not in python(ORDERED[3])
+
+
+@pytest.mark.parametrize("source", SORTED)
+def test_python_sorts(source: str) -> None:
+    text = python(source)
+    assert "sort(" not in text and "sorted_by(" not in text
+
+
+@pytest.mark.parametrize("source", CHECKED[:4])
+def test_python_does_not_sort(source: str) -> None:
+    text = python(source)
+    assert "sort(" in text or "sorted_by(" in text

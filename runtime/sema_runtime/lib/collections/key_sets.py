@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.lib.collections.owned_maps import STEPS, copied
+from sema_runtime.lib.collections.owned_maps import STEPS, copied, noted
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import changed
 
@@ -51,10 +51,10 @@ def unordered_keys(keys: Map) -> List:
 def put_keys(owner: Owner, old: Map, keys: Map, value: Any) -> Map:
     """`put` of all keys of a map."""
     theirs = keys.stable()
-    if old._face is not owner:
+    if old._face is not owner.mark and not noted(owner, old, *theirs):
         if not theirs:
             return old
-        owner.moved += STEPS * (len(theirs) - 1)
+        owner.fresh.moved += STEPS * (len(theirs) - 1)
         copy = copied(owner, old)
         if copy is None:
             for key in theirs:

@@ -75,6 +75,13 @@ def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
     return List(sorted(items, key=partial(next, sizes)))  # the key function is called once an item, in their order
 
 
+def sorted_by_plain(items: Iterable[Any], keys: list[Any]) -> List:
+    """As `sorted_by`, where Python surely orders the keys as the language does."""
+    from functools import partial
+
+    return List(sorted(items, key=partial(next, iter(keys))))
+
+
 def sorted_as(
     collection: Any,
     comparator: Callable[[Any, Any], Any],

@@ -1,0 +1,151 @@
+"""Random programs that change a state inside of `try`, throw in the middle, and go on with the state from before.
+
+States are maps that hold maps. Functions change them, call each other, catch errors or let them pass; handlers return
+the old state, change it, or look at what was kept before; states are also shown, kept, sent to globals and put into
+results in the middle. A loop applies the functions again and again, and everything is printed in the end.
+"""
+
+from __future__ import annotations
+
+from programs.written.choices import Choices
+
+FIELDS = (":a", ":b", ":in")  # of a state: numbers by key, a number, maps by key
+START = "{:a {} :b 0 :in {0 {:n 0 :m {}}}}"
+
+
+class Programs(Choices):
+    """The program of a seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.functions: list[str] = []
+        self.keeps = self.chance(0.3)  # whether states are kept where others see them
+
+    def program(self) -> str:
+        forms = ["(define kept '())", f"(define start {START})", f"(define current {START})"]
+        forms += [self.function(f"f{index}") for index in range(self.random.randrange(2, 5))]
+        shown = []
+        for index in range(self.random.randrange(1, 3)):
+            forms.append(f"(define g{index} {self.top()})")
+            shown.append(f"g{index}")
+        forms.append(f"(println {' '.join(shown)} start current)")
+        forms.append("(println kept)")
+        return "\n".join(forms)
+
+    def top(self) -> str:
+        rounds = self.pick("3", "6", "12")
+        step = self.pick(f"({self.function_name()} s i)", self.statement("s", 2))
+        start = self.pick("start", START, "current")
+        loop = self.pick(
+            f"(foldl (fn (s i) {step}) {start} (range {rounds}))",
+            f"(let loop ((i 0) (s {start})) (if (= i {rounds}) s (loop (+ i 1) {step})))",
+            f"(let ((s {start})) (dotimes (i {rounds}) (set! s {step})) s)",
+            f"(let ((s {start}) (all '())) (dotimes (i {rounds}) (set! s {step}) (set! all (cons s all))) [s all])",
+        )
+        if self.chance(0.15):
+            loop = f"(begin (dotimes (i {rounds}) (set! current (let ((s current)) {step}))) current)"
+        return f"(try {loop} (catch e [:failed (:value e) (:message e)]))"
+
+    def function_name(self) -> str:
+        return self.random.choice(self.functions) if self.functions else "list"
+
+    def function(self, name: str) -> str:
+        body = self.statement("s", 3)
+        self.functions.append(name)
+        return f"(define ({name} s i) {body})"
+
+    def statement(self, s: str, depth: int) -> str:
+        """An expression for a state, made of the state of a variable."""
+        what = self.random.randrange(13) if depth else self.random.randrange(4)
+        if what < 3:
+            return self.change(s)
+        if what == 3:
+            return s
+        inner = depth - 1
+        if what in (4, 5):
+            new = self.fresh("s")
+            return f"(let (({new} {self.statement(s, inner)})) {self.statement(self.pick(new, new, new, s), inner)})"
+        if what in (6, 7, 8):
+            return self.attempt(s, inner)
+        if what == 9:
+            return f"(if {self.test(s)} {self.statement(s, inner)} {self.statement(s, inner)})"
+        if what == 10 and self.functions:
+            return f"({self.function_name()} {self.statement(s, inner)} {self.pick('i', '(+ i 1)')})"
+        if what == 11:
+            first = f"(when {self.test(s)} (throw {self.thrown(s)}))"
+            return f"(begin {first} {self.statement(s, inner)})"
+        if what == 12:
+            new = self.fresh("s")
+            keys = self.pick("(list 1 2 3)", "(range 3)")
+            return f"(foldl (fn ({new} k) {self.statement(new, inner)}) {s} {keys})"
+        return self.change(s)
+
+    def attempt(self, s: str, depth: int) -> str:
+        new = self.fresh("s")
+        late = self.pick(
+            f"(when {self.test(new)} (throw {self.thrown(new)}))",
+            f"(quotient 10 (get-in {new} [:a i] 0))",
+            f'(when {self.test(s)} (error "no"))',
+            f"(assert {self.test(new)})",
+        )
+        if self.keeps and self.chance(0.5):
+            seen = self.pick(new, s, f"(:in {new})", f"(get-in {new} [:in 0])")
+            late = f"(begin (set! kept (cons {seen} kept)) {late})"
+        body = self.pick(
+            f"(let (({new} {self.statement(s, depth)})) {late} {self.statement(new, depth)})",
+            f"(let (({new} {self.statement(s, depth)})) {late} {self.statement(new, depth)})",
+            self.statement(s, depth),
+            f"(let (({new} {s})) {self.set(new, depth)} {late} {self.set(new, depth)} {new})",
+        )
+        handled = self.pick(
+            s,
+            self.statement(s, depth),
+            f"(assoc {s} :b (+ 1 (:b {s})))",
+            f"(assoc-in {s} [:a :caught] (or (:value e) (:message e)))",
+            f"(if (map? (:value e)) (:value e) {s})" if self.chance(0.4) else s,
+            "(throw (:value e))",
+        )
+        outer = f"(try {body} (catch e {handled}))"
+        if self.chance(0.2):
+            out = self.fresh("s")
+            caught = self.pick("nil", f"(set! {out} {handled})")
+            body_out = f"(begin {self.set(out, depth)} {late.replace(new, out)})"
+            outer = f"(let (({out} {s})) (try {body_out} (catch e {caught})) {out})"
+        if self.chance(0.1):
+            outer = f"(guard (e ((map? e) {s}) ((keyword? e) {self.change(s)})) {body})"
+        return outer
+
+    def set(self, s: str, depth: int) -> str:
+        return f"(set! {s} {self.statement(s, depth)})"
+
+    def change(self, s: str) -> str:
+        key = self.key(s)
+        return self.pick(
+            f"(assoc {s} :b {self.number(s)})",
+            f"(assoc {s} :a (assoc (:a {s}) {key} {self.number(s)}))",
+            f"(update-in {s} [:a {key}] (fn (v) (+ 1 (or v 0))))",
+            f"(assoc-in {s} [:in {key} :n] {self.number(s)})",
+            f"(update-in {s} [:in {key} :m] (fn (m) (assoc (or m {{}}) i {self.number(s)})))",
+            f"(map/update {s} :a (fn (m) (dissoc m {key})))",
+            f"(assoc {s} :in (assoc (:in {s}) {key} (assoc (get-in {s} [:in {key}] {{}}) :n {self.number(s)})))",
+            f"(-> {s} (assoc :b {self.number(s)}) (assoc-in [:a {key}] i))",
+            f"(assoc {s} :in (dissoc (:in {s}) {key}))",
+            f"(assoc-in {s} [:in {key}] (get-in {s} [:in {self.key(s)}] {{:n 5}}))",
+        )
+
+    def key(self, s: str) -> str:
+        return self.pick("i", "0", "1", "(mod i 3)", f"(count (:a {s}))")
+
+    def number(self, s: str) -> str:
+        return self.pick(
+            "i", "1", f"(:b {s})", f"(get-in {s} [:a {self.key(s)}] 0)", f"(+ 1 (:b {s}))", f"(count (:in {s}))"
+        )
+
+    def test(self, s: str) -> str:
+        return self.pick(
+            f"(> (count (:a {s})) 2)", "(even? i)", "(= 0 (mod i 3))", f"(contains? (:a {s}) {self.key(s)})",
+            f"(> (:b {s}) 3)", f"(nil? (get-in {s} [:in {self.key(s)} :n]))",
+        )  # fmt: skip
+
+    def thrown(self, s: str) -> str:
+        return self.pick(":stop", ":stop", f"{{:b (:b {s})}}", s if self.chance(0.3) else ":no", f"(:b {s})")
