@@ -12,10 +12,12 @@ from semac.anf.nodes import (
     Comprehension,
     Expr,
     Fits,
+    For,
     GetField,
     Guarded,
     If,
     IsRecord,
+    Loop,
     Op,
     Read,
     Ref,
@@ -112,6 +114,7 @@ def count_questions(inner: Context, function: Function) -> None:
     if type(first) is If and type(first.test) is Fits:
         return
     counts = inner.questions
+    again: set[Var] = set()  # what a loop binds again in each of its rounds
     stack: list[Any] = [code]
     while stack:
         part = stack.pop()
@@ -121,10 +124,13 @@ def count_questions(inner: Context, function: Function) -> None:
             for value in asked_for_types(part):
                 if type(value) is Ref:
                     counts[value.var] = counts.get(value.var, 0) + 1
+            if type(part) in (Loop, For):
+                again.update(part.params)  # type: ignore[attr-defined]
             stack += [*operands(part), *blocks(part)]
     if not function.self_tail:
         for var in function.params:
-            inner.hold_type(var)
+            if var not in again:
+                inner.hold_type(var)
 
 
 def asked_for_types(op: Op) -> list[Expr]:

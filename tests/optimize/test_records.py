@@ -25,6 +25,10 @@ TREE = """(define-record-type tree (node l v r) node? (l left) (v val) (r right)
 CASES = [
     (f"{POINT} (define (f p) (point-y p)) (list (f (make-point 1 2)) (try (f 5) (catch e (:message e))))",
      '(2 "expected point, got int")'),
+    # a loop gives a parameter another value, of another type
+    (f"{POINT} (define (f n p) (if (= n 0) (list (point-x p) (point-y p)) "
+     "(f (- n 1) (first (list (list (point-x p))))))) (list (f 0 (make-point 1 2)) "
+     "(try (f 1 (make-point 1 2)) (catch e (:message e))))", '((1 2) "expected point, got list")'),
     (f"{POINT} (define (f p) (when (point? p) (point-x p))) (map f (list (make-point 1 2) 1 nil {{:x 1}}))",
      "(1 nil nil nil)"),
     (f"{POINT} (define (f a) (let ((p (if a (make-point 1 2) nil))) (point-x p))) "
