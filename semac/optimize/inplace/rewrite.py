@@ -55,7 +55,7 @@ def change_in_place(unit: Unit) -> None:
 
 
 class Placing:
-    """Finds and rewrites the changes of a unit. attempts: each `try` whose changes may have to be undone. spoilt: of each
+    """Finds and rewrites the changes of a unit. attempts: each `try` whose changes may be undone. spoilt: of each
     part of the code, the regions of which it has shown that nothing can change in place."""
 
     flows: Flows
