@@ -21,9 +21,6 @@ from semac.ir.intrinsics import (
     EXTENDED,
     KEYWORD_GET,
     KNOWN_MULTI,
-    LEVEL,
-    LOOK,
-    UPDATED,
 )
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
@@ -33,7 +30,7 @@ from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.fits import fitted
-from semac.optimize.infer.maps import FIELDS, field_type
+from semac.optimize.infer.maps import FIELDS, LEVELS, field_type, level_type
 from semac.optimize.infer.record_types import called_member, set_attribute
 from semac.optimize.infer.recursive import bounded, unfolded
 from semac.optimize.infer.signs import of_any_sign
@@ -58,14 +55,12 @@ from semac.types.lattice import (
     function_of,
     join,
     list_of,
-    make,
     restrict,
     shape_of,
     vector_of,
 )
 from semac.types.lattice import field as field_of
 
-LEVELS = frozenset((LEVEL, LOOK, UPDATED))
 KNOWN = frozenset((KNOWN_MULTI, ADD_KNOWN, AS_LIST))  # keep what they get for debuggers alone, or not at all
 BOOL_TYPE = atom(TRUE | FALSE)
 MANY_FIELDS = 30
@@ -290,7 +285,7 @@ class Flow:
                 self.facts.narrow(op.args[0].var, DICT | OTHER)  # it would have raised for anything else
             return type_
         if op.path in LEVELS:
-            return self.level(op)
+            return level_type(self, op)
         if op.path in FIELDS:
             return field_type(self, op)
         if op.path in KNOWN:
@@ -308,26 +303,6 @@ class Flow:
             self.operand(op.args[0])
             return atom(FALSE) if self.solver.reads_early else BOOL_TYPE
         return self.unknown(op)
-
-    def level(self, op: anf.CallRuntime) -> Type:
-        """A step of an update or a look-up along a path."""
-        subject, *others = [self.operand(arg) for arg in op.args]
-        if subject is NEVER or NEVER in others:
-            return NEVER
-        default = others[1] if op.path == LOOK and len(others) > 1 else atom(NIL)
-        if subject.tags & OTHER:
-            self.solver.escape(subject)
-            self.solver.escape(default)
-            return ANY if op.path == LOOK else make(DICT)
-        maps = restrict(subject, DICT)
-        is_map = maps is subject
-        if op.path == UPDATED:
-            return maps
-        if op.path == LEVEL:
-            return maps if is_map else join(maps, shape_of({}))
-        key = op.args[1].value if type(op.args[1]) is anf.Lit and others[0].only(KEYWORD) else None
-        held = NEVER if maps is NEVER else field_of(maps, key, default) if key else join(maps.value, default)
-        return held if is_map else join(held, default)
 
     def keyword_get(self, subject: Type, key: Any) -> Type:
         maps = restrict(subject, DICT)

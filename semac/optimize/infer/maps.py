@@ -5,22 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Lit, Ref
-from semac.ir.intrinsics import FIELD, FIELD_LEVEL, FIELD_LOOK
+from semac.ir.intrinsics import FIELD, FIELD_LEVEL, FIELD_LOOK, LEVEL, LOOK, UPDATED
 from semac.optimize.infer.builtins import NIL_TYPE, called_function, rule
 from semac.optimize.infer.recursive import unfolded
 from semac.types.lattice import (
+    ANY,
     DICT,
     FN,
     HASHMAP,
     KEYWORD,
     MAP,
     NEVER,
+    OTHER,
     VECTOR,
     Type,
     dict_of,
     field,
     join,
     join_all,
+    make,
     restrict,
     shape_of,
     vector_of,
@@ -29,6 +32,7 @@ from semac.types.lattice import (
 if TYPE_CHECKING:
     from semac.optimize.infer.flow import Flow
 
+LEVELS = frozenset((LEVEL, LOOK, UPDATED))
 FIELDS = frozenset((FIELD, FIELD_LOOK, FIELD_LEVEL))
 
 
@@ -136,3 +140,24 @@ def field_type(flow: Flow, op: CallRuntime) -> Type:
     items = tuples.vec if tuples is not NEVER else (NEVER,) * (number + 1)
     item = items[number] if items is not None else tuples.vitem
     return item if is_tuple or op.path == FIELD else join(item, NIL_TYPE)
+
+
+def level_type(flow: Flow, op: CallRuntime) -> Type:
+    """A step of an update or a look-up along a path."""
+    subject, *others = [flow.operand(arg) for arg in op.args]
+    if subject is NEVER or NEVER in others:
+        return NEVER
+    default = others[1] if op.path == LOOK and len(others) > 1 else NIL_TYPE
+    if subject.tags & OTHER:
+        flow.solver.escape(subject)
+        flow.solver.escape(default)
+        return ANY if op.path == LOOK else make(DICT)
+    maps = restrict(subject, DICT)
+    is_map = maps is subject
+    if op.path == UPDATED:
+        return maps
+    if op.path == LEVEL:
+        return maps if is_map else join(maps, shape_of({}))
+    key = op.args[1].value if type(op.args[1]) is Lit and others[0].only(KEYWORD) else None
+    held = NEVER if maps is NEVER else field(maps, key, default) if key else join(maps.value, default)
+    return held if is_map else join(held, default)
