@@ -85,7 +85,7 @@ def formatted(op: CallBuiltin, place: Place) -> Op | None:
 @inlines("substring", "string/slice")
 def part_of(op: CallBuiltin, place: Place) -> Op | None:
     """`text[start:end]` where the indices are inside, `text[i]` for one character."""
-    if len(op.args) not in (2, 3) or not place.guards or type(op.args[0]) is Lit or op.as_value:
+    if len(op.args) not in (2, 3) or not place.guards or op.as_value:
         return None
     is_text = [] if op.args[0].type.only(STR) else [("str", (0,))]
     if not may_be(op.args[0].type, STR) or not all(arg.type.only(NATURAL) for arg in op.args[1:]):
