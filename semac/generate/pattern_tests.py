@@ -41,7 +41,7 @@ from semac.generate.pyast import (
 )
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
-from semac.types.lattice import ARRAY, INT, LIST, MAP, OTHER, VECTOR
+from semac.types.lattice import ANY, ARRAY, INT, LIST, MAP, OTHER, VECTOR, Type
 
 IDENTICAL = (Keyword, Symbol, Char, bool, type(None))  # kinds of literals that are the value itself
 UNLIKE_VECTORS = LIST | ARRAY | OTHER  # kinds of values that patterns of sequences take besides vectors
@@ -221,19 +221,37 @@ class Subject:
     def want_literal(self, fit: Fit, path: Path, value: ast.expr, wanted: Any) -> None:
         """Other literals may be equal in Python and not in the language: vectors of 1 and of 1.0."""
         key = ("literal", path, type(wanted), wanted) if isinstance(wanted, (*IDENTICAL, str, int)) else ()
-        fit.want(self.literal(value, wanted), *key)
+        fit.want(self.literal(value, wanted, self.type_at(path)), *key)
 
-    def literal(self, value: ast.expr, wanted: Any) -> ast.expr:
+    def type_at(self, path: Path) -> Type:
+        """What is known of a part of the subject, where the tests before have passed."""
+        type_ = self.op.subject.type
+        for step in path:
+            kinds = type_.tags & (VECTOR | UNLIKE_VECTORS)
+            if type(step) is not int or step < 0 or kinds not in (VECTOR, LIST):
+                return ANY
+            if kinds == LIST:
+                type_ = type_.item
+            else:
+                type_ = type_.vec[step] if type_.vec is not None and step < len(type_.vec) else type_.vitem
+        return type_
+
+    def literal(self, value: ast.expr, wanted: Any, type_: Type) -> ast.expr:
         c, loc = self.c, self.c.current
         kind = type(wanted)
         if kind in IDENTICAL:
             return compare(value, ast.Is(), constant(c, wanted, loc), loc)
         if kind is str:
             return compare(value, ast.Eq(), const(wanted, loc), loc)
-        if kind is int and self.op.subject.type.only(INT) and isinstance(value, ast.Name) and value.id == self.name:
+        if kind is int and type_.only(INT):
             return compare(value, ast.Eq(), const(wanted, loc), loc)
         equal = c.runtime("sema_runtime.values.equality:equal", loc)
-        return call(equal, [value, constant(c, wanted, loc)], loc)
+        general = call(equal, [value, constant(c, wanted, loc)], loc)
+        if kind is int and isinstance(value, ast.Name) and not c.module.unit.is_text:
+            same = compare(name(value.id, loc), ast.Eq(), const(wanted, loc), loc)
+            is_int = call(builtin("type", loc), [name(value.id, loc)], loc)
+            return ast.IfExp(compare(is_int, ast.Is(), builtin("int", loc), loc), same, general, **loc)
+        return general
 
     def sequence(self, fit: Fit, pattern: SequencePattern, path: Path, value: Callable[[], ast.expr]) -> None:
         if path or self.parts is None:

@@ -128,10 +128,13 @@ def gets(instr: Let, var: Var) -> bool:
 
 
 def thrown(op: Throw, block: Block) -> None:
+    """A map that is made in the block of its `throw` is seen nowhere but there."""
     value = op.value
     if type(value) is not Ref or type(value.var.op) is not MakeMap or value.var.name:
         return
     made = value.var.op
+    if all(instr.var is not value.var for instr in block.instrs):
+        return
     plain = all(type(key) is Lit and type(key.value) in PLAIN and key.value is not TYPE for key in made.items[0::2])
     if plain and sum(ref.var is value.var for ref in refs(block)) == 1:
         made.is_raw = op.is_map = True

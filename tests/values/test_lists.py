@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import random
 
 import pytest
 from hypothesis import given
@@ -161,3 +162,20 @@ def test_equal_lists_hash_alike() -> None:
     assert hash(List([b"a", "x"])) == hash(List([bytearray(b"a"), "x"]))
     assert hash(List([List([1, "a"])])) == hash(List([[1, "a"]]))
     assert len({List(items): 0 for items in keys}) == len(keys)
+
+
+def test_take_of_lists_of_all_kinds() -> None:
+    chooser = random.Random(1)
+    for _ in range(2000):
+        wanted = [chooser.randrange(9) for _ in range(chooser.randrange(30))]
+        made = List(list(wanted))
+        for _ in range(chooser.randrange(5)):
+            if chooser.random() < 0.5 or not wanted:
+                made, wanted = raw_cons(7, made), [7, *wanted]
+            else:
+                made, wanted = made.cdr, wanted[1:]
+            if chooser.random() < 0.2:
+                assert list(made.items) == wanted
+        count = chooser.randrange(35)
+        assert list(take(count, made)) == wanted[:count]
+        assert list(made.items) == wanted

@@ -212,6 +212,30 @@ def tail_of(items: Sequence[Any], start: int) -> List:
     return cell
 
 
+def first_items(cell: List, count: int) -> Sequence[Any]:
+    """The first items of a list, as many as there are: those behind them aren't looked at."""
+    if cell.flat is not None:
+        return cell.flat[:count]
+    collected: list[Any] = []
+    current: Any = cell
+    while (left := count - len(collected)) > 0:
+        flat = current.flat
+        if flat is not None:
+            collected += flat[:left]
+            break
+        rest = current.next
+        if rest is None:
+            note = current.note
+            if note is None:  # another thread has linked it just now
+                continue
+            sequence, index, _ = note
+            collected += sequence[index - 1 : index - 1 + left]
+            break
+        collected.append(current.car)
+        current = rest
+    return collected
+
+
 def flatten(cell: List) -> Sequence[Any]:
     """The items of a list whose `flat` is None, kept in its first cell."""
     collected: list[Any] = []

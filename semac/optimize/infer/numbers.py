@@ -192,5 +192,6 @@ def is_not_negative(value: Expr) -> bool:
         return False
     if op.name == "*" and len(op.args) == 2:
         a, b = op.args
-        return type(a) is Ref and type(b) is Ref and a.var is b.var
+        if type(a) is Ref and type(b) is Ref and a.var is b.var:
+            return True
     return op.name in ("abs", "sqrt") or (op.name in ("+", "*") and all(map(is_not_negative, op.args)))

@@ -271,8 +271,8 @@ class StackRewriter(Rewriter):
         """The items of a list or vector go in front of those of a stack."""
         if self.form.is_held(items) and self.kind(items.var):  # type: ignore[union-attr]
             return Python("extend", [subject, items])
-        if items.type.only(FLAT | VECTOR):
-            if not items.type.only(VECTOR):
+        if items.type.only(FLAT) or items.type.only(VECTOR):
+            if items.type.only(FLAT):
                 items = self.bind(Python("flat_items", [items]), None, "items")
             return Python("extend", [subject, self.bind(Python("turned", [items]), None, "items")])
         return CallRuntime(PUSH_ALL, [subject, items])

@@ -6,7 +6,7 @@ from itertools import chain
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.lists import List
+from sema_runtime.values.lists import List, first_items
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import to_text
 from sema_runtime.values.sequences import INT_LIMIT, elements, size, whole
@@ -33,8 +33,9 @@ def take(count: Any, collection: Any) -> List:
     """
     if type(count) is not int or not 0 <= count < INT_LIMIT:
         count = _count(count, "take")
-    items = collection.flat or collection.items if type(collection) is List else elements(collection, "take")
-    return List(items[:count])
+    if type(collection) is List:
+        return List(first_items(collection, count))
+    return List(elements(collection, "take")[:count])
 
 
 @builtin("drop", type="int, seq a|array a -> flat a fresh", pure=True)
