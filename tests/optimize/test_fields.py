@@ -63,7 +63,8 @@ CASES = {
         '((#t 0 nil 7 8) (#f nil 1 7 8) "neither")',
     ),
     "the result of a handler with clauses": (
-        "(define (f x) (let ((r (guard (e ((number? e) {:again e}) ((string? e) {:dead e})) {:done (if x (throw x) 0)})))"
+        "(define (f x)"
+        " (let ((r (guard (e ((number? e) {:again e}) ((string? e) {:dead e})) {:done (if x (throw x) 0)})))"
         " (cond ((contains? r :done) (:done r)) ((contains? r :dead) (list (:dead r))) (else (+ 1 (:again r))))))"
         ' (list (f #f) (f 4) (f "x") (try (f :k) (catch e (:value e))))',
         '(0 5 ("x") :k)',
