@@ -56,3 +56,4 @@ ADD_SEEN = "sema_runtime.lib.language.multimethods:add_seen_method"  # in a modu
 EXTENDED = "sema_runtime.lib.language.multimethods:is_extended"
 AS_LIST = "sema_runtime.values.lists:as_list"  # at the entry of a function that reads a list (versions/foreign.py)
 GIVEN_BACK = "sema_runtime.values.lists:given_back"
+VALUES_TUPLE = "sema_runtime.values.records:values_tuple"

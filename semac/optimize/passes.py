@@ -28,11 +28,12 @@ from semac.anf.nodes import (
     While,
 )
 from semac.anf.walk import NESTING, blocks
-from semac.ir.intrinsics import LEVEL, NEW_KEY, STORED, UPDATED
+from semac.ir.intrinsics import LEVEL, NEW_KEY, STORED, UPDATED, VALUES_TUPLE
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.dispatch import MULTI, dispatch_directly
+from semac.optimize.fields.multiple import make_vectors
 from semac.optimize.fields.parts import return_parts
 from semac.optimize.fields.split import split_maps
 from semac.optimize.fields.threads import thread_tests
@@ -54,6 +55,7 @@ from semac.optimize.membership import ask_members
 from semac.optimize.operators import LOWERINGS, lower_operators
 from semac.optimize.ordering import sort_by_keys
 from semac.optimize.own.dicts import own_maps
+from semac.optimize.own.growing import grow_lists
 from semac.optimize.own.sinking import TAKERS, sink_takers
 from semac.optimize.own.stacks import stack_lists
 from semac.optimize.own.stored_keys import ask_keys_once
@@ -83,7 +85,7 @@ MAKES: dict[str, Kinds | None] = {
     "dispatch": None, "loops": None, "updates": None,
     "rounds": SIMPLE | {Loop}, "walks": SIMPLE | {For}, "pulled": SIMPLE | {For},
     "counting": SIMPLE | {"+", "-", "max", "min", "not", For},
-    "parts": PARTS, "fields": PARTS,
+    "values": PARTS, "parts": PARTS, "fields": PARTS,
     "rows": SIMPLE | {Comprehension, MakeVector},
     "versions": PARTS | {Closure, Comprehension, Loop},
     "levels": KEYS, "variables": KEYS, "own": KEYS, "inplace": KEYS,
@@ -121,6 +123,7 @@ PASSES: tuple[Pass, ...] = (
     ),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
+    Pass("values", make_vectors, [VALUES_TUPLE]),  # multiple values that `let-values` alone takes apart are vectors
     Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
     Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples
     Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
@@ -141,6 +144,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("own", own_maps, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else sees change in place
     Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
     Pass("stacks", stack_lists, ("cons", "append"), needs="infer"),  # lists that change at their head are Python's
+    Pass("growing", grow_lists, ["append"], needs="infer"),  # lists that grow at their end are Python's
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
     Pass("chains", change_new_maps, ["assoc"], needs="infer"),  # maps that were just made change in place
     Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`

@@ -216,3 +216,32 @@ def test_methods_are_known_at_import() -> None:
 def test_a_module_that_imports_others_is_not_alone() -> None:
     source = '(py/import "json")\n' + COUNTER
     assert "INT_OR_FLOAT" in compile_source(source, "<test>", "module").python_text().split("def make_total")[1]
+
+
+TABLES = """
+(define people (map (fn (i) {:name (str "p" i) :age (mod (* i 7) 60) :tags (list :a i)}) (range 20)))
+(define nested {:a {:b {:c 1}} :pairs (map (fn (i) [i (list i i)]) (range 3))})
+(define (old n) (length (filter (fn (p) (> (:age p) n)) people)))
+(define (deep) (get-in nested [:a :b :c]))
+(define (pairs) (foldl (fn (s p) (let (([a b] p)) (+ s a (car b)))) 0 (:pairs nested)))
+(old 3) (deep) (pairs)
+"""
+
+
+def test_what_a_module_leaves_in_globals_is_known() -> None:
+    text = compile_source(TABLES, "<test>", "module").python_text()
+    functions = {part.split("(")[0]: part.split("\n\n")[0] for part in text.split("\ndef ")}
+    assert "restored(" in text
+    assert not any("type(" in functions[name] for name in ("deep", "pairs"))
+
+
+def test_what_a_module_leaves_in_globals_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers() -> list[Any]:
+        scope: dict[str, Any] = {"__name__": "test"}
+        exec(compile_source(TABLES, "<test>", "module").code, scope)
+        return [scope["old"](30), scope["old"](30.5), scope["deep"](), scope["pairs"](), len(scope["people"])]
+
+    monkeypatch.setenv("SEMA_ASSERT_TYPES", "1")
+    found = answers()
+    monkeypatch.setenv("SEMA_OPT", "0")
+    assert found == answers()

@@ -42,12 +42,16 @@ class Complex:
         return self.im
 
     def __add__(self, other: Any) -> Any:
+        if type(other) is Complex:
+            return rectangular(self.re + other.re, self.im + other.im)
         re, im = parts(other)
         return rectangular(self.re + re, self.im + im)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
+        if type(other) is Complex:
+            return rectangular(self.re - other.re, self.im - other.im)
         re, im = parts(other)
         return rectangular(self.re - re, self.im - im)
 
@@ -57,7 +61,7 @@ class Complex:
 
     def __mul__(self, other: Any) -> Any:
         a, b = self.re, self.im
-        c, d = parts(other)
+        c, d = (other.re, other.im) if type(other) is Complex else parts(other)
         return rectangular(a * c - b * d, a * d + b * c)
 
     __rmul__ = __mul__
@@ -75,7 +79,8 @@ class Complex:
         return Complex(-self.re, -self.im)
 
     def __abs__(self) -> float:
-        return math.hypot(to_float(self.re), to_float(self.im))
+        re, im = self.re, self.im
+        return math.hypot(re, im) if type(re) is float is type(im) else math.hypot(to_float(re), to_float(im))
 
     def __complex__(self) -> complex:
         return complex(to_float(self.re), to_float(self.im))
@@ -128,10 +133,10 @@ COMPLEX = frozenset((Complex, complex))
 def parts(value: Any) -> tuple[Any, Any]:
     """The real and the imaginary part of a number. Raises TypeError, as an operator does, for anything else."""
     kind = type(value)
-    if REALS[kind]:
-        return value, 0
     if kind is Complex:
         return value.re, value.im
+    if REALS[kind]:
+        return value, 0
     if kind is complex:
         return value.real, value.imag
     raise TypeError(f"unsupported operand type(s) for +: 'Complex' and '{kind.__name__}'")
@@ -139,6 +144,8 @@ def parts(value: Any) -> tuple[Any, Any]:
 
 def rectangular(re: Any, im: Any) -> Any:
     """re + im·i: a plain real number when the imaginary part is an exact zero."""
+    if type(re) is float is type(im):
+        return Complex(re, im)
     re, im = rational(re), rational(im)
     return re if type(im) is int and im == 0 else Complex(re, im)
 
@@ -146,7 +153,7 @@ def rectangular(re: Any, im: Any) -> Any:
 def rational(value: Any) -> Any:
     """A Fraction as the language has it: an int when it is whole. Other values stay as they are."""
     kind = type(value)
-    if kind is int or kind is float or kind in COMPLEX:
+    if kind is int or kind is float or kind is Complex or kind is complex:
         return value
     return value.numerator if value.denominator == 1 else value
 

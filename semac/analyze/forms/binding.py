@@ -13,6 +13,7 @@ from semac.analyze.context import Context, Handler
 from semac.analyze.forms.functions import make_function
 from semac.analyze.forms.patterns import bind_pattern, pattern
 from semac.analyze.scope import Scope
+from semac.ir.intrinsics import VALUES_TUPLE
 from semac.ir.nodes import Call, Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
 
 
@@ -256,7 +257,7 @@ def values_items(node: Any, shape: Any, span: Any) -> Any:
     """The multiple values of a node as a tuple, checked against the number of variables. span: of the form."""
     low = len(shape[1])
     arguments = [node, Const(low), Const(shape[2] is not None)]
-    return Runtime("sema_runtime.values.records:values_tuple", arguments, span=node.span or span)
+    return Runtime(VALUES_TUPLE, arguments, span=node.span or span)
 
 
 def parameterize(context: Context, form: List, scope: Scope) -> Any:

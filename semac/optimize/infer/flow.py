@@ -21,6 +21,7 @@ from semac.ir.intrinsics import (
     EXTENDED,
     KEYWORD_GET,
     KNOWN_MULTI,
+    RESTORED,
 )
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
@@ -33,6 +34,7 @@ from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.maps import FIELDS, LEVELS, field_type, level_type
 from semac.optimize.infer.record_types import called_member, set_attribute
 from semac.optimize.infer.recursive import bounded, unfolded
+from semac.optimize.infer.restored import restored_type
 from semac.optimize.infer.signs import of_any_sign
 from semac.optimize.infer.solver import LATER, Solver
 from semac.types.lattice import (
@@ -288,6 +290,10 @@ class Flow:
             return level_type(self, op)
         if op.path in FIELDS:
             return field_type(self, op)
+        if op.path == RESTORED:
+            self.unknown(op)
+            plan, number = (arg.value for arg in op.args[1:])  # type: ignore[union-attr]
+            return restored_type(self.operand(op.args[0]), plan, number)
         if op.path in KNOWN:
             for arg in op.args:
                 self.operand(arg)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetArrayItem, SetItem
 from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
-from semac.types.lattice import ARRAY, BOOL, CHAR, FLAT, INT, LIST, NATURAL, NIL, OTHER, STR, VECTOR, Type, atom
+from semac.types.lattice import ARRAY, BOOL, BYTES, CHAR, FLAT, INT, LIST, NATURAL, NIL, OTHER, STR, VECTOR, Type, atom
 
 BOOL_TYPE = atom(BOOL)
 
@@ -153,3 +153,11 @@ def string_ref(op: CallBuiltin, place: Place) -> Op | None:
     if not op.type.form:
         return None
     return python("value", place.bind(CallBuiltin(op.name, op.args, fixed=op.fixed), "char", atom(CHAR)))
+
+
+@inlines("bytevector-u8-ref", "bytevector/u8-ref", "bytevector/ref", "bytes/ref")
+def byte_ref(op: CallBuiltin, place: Place) -> Op | None:
+    """`data[i] if 0 <= i < len(data) else bytevector_u8_ref(data, i)`: the message tells the length."""
+    if len(op.args) != 2 or not place.guards or not op.args[0].type.only(BYTES) or not may_be_index(op.args[1]):
+        return None
+    return guarded(op, "item", *index_tests(op))

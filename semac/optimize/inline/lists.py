@@ -15,7 +15,7 @@ SIZED = LIST | VECTOR | STR | DICT
 HEADS = ("head", "head_second", "head_third")  # items of a vector at an index
 LENGTHS = {
     "length": SIZED | ARRAY | BYTES, "count": SIZED, "string-length": STR, "string/length": STR,
-    "mutable-array/length": ARRAY,
+    "mutable-array/length": ARRAY, "bytevector-length": BYTES, "bytevector/length": BYTES, "bytes/length": BYTES,
 }  # fmt: skip
 
 

@@ -135,6 +135,9 @@ def stream_read_byte(stream: Any) -> int | None:
 
     (stream/read-byte (stream/from-string "a")) => 97
     """
+    if type(stream) is Buffer and not stream.closed and stream.position < len(stream.data):
+        stream.position += 1
+        return stream.data[stream.position - 1]
     data = stream_of("stream/read-byte", stream).read(1)
     return data[0] if data else None
 
@@ -208,6 +211,9 @@ def stream_write_byte(stream: Any, byte: Any) -> None:
     (stream/write-byte buffer 65)
     (stream/to-string buffer) => "A"
     """
+    if type(stream) is Buffer and not stream.closed and type(byte) is int and 0 <= byte <= 255:
+        stream.data.append(byte)
+        return
     target = stream_of("stream/write-byte", stream)
     if not 0 <= _int(byte) <= 255:
         raise SemaError(f"stream/write-byte: value {byte} out of range 0..255")

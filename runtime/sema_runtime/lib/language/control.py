@@ -137,9 +137,18 @@ def values(*items: Any) -> Any:
     """
     if len(items) == 1:
         return items[0]
+    return (_several or _several_loaded())(items)
+
+
+_several: Any = None  # the class of several values, once it is loaded
+
+
+def _several_loaded() -> Any:
+    global _several
     from sema_runtime.values.records import Values
 
-    return Values(items)
+    _several = Values
+    return Values
 
 
 @builtin("call-with-values", type="now ( -> any), now fn -> any")

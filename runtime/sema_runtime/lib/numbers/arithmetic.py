@@ -329,7 +329,7 @@ def _folded(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> A
 
 def _check_operands(left: Any, right: Any) -> None:
     """Raises the error of the first operand that is no number, unless an object of Python is to decide about both."""
-    if not _is_foreign(left, right):
+    if not (NUMBERS[type(left)] and NUMBERS[type(right)]) and not _is_foreign(left, right):
         _check_number(left)
         _check_number(right)
 

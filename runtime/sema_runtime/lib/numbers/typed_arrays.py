@@ -74,9 +74,7 @@ def _changed(array: A, index: Any, number: Any, convert: Callable[[Any], Any]) -
     """A copy of an array with a number at index."""
     _int(index)
     number = convert(number)
-    copy = type(array)(array.items)
-    copy.items[_index(array, index)] = number
-    return copy
+    return array.changed(_index(array, index), number)
 
 
 def _mapped(function: Any, array: A, convert: Callable[[Any, str], Any], expected: str) -> A:
@@ -88,7 +86,7 @@ def _for_calls(function: Any, array: TypedArray) -> Iterable[Any]:
     """The items of an array. Raises SemaError when there are any and function can't be called with them."""
     if len(array) and not callable(function):
         type_error("callable", function)
-    return array.items
+    return array  # as it is now: the function may change it
 
 
 def _folded(function: Callable[[Any, Any], Any], initial: Any, array: TypedArray) -> Any:
@@ -153,7 +151,7 @@ def f64_array_length(array: Any) -> int:
 
     (f64-array/length (f64-array 1 2)) => 2
     """
-    return len(_floats(array))
+    return len(array.items if type(array) is FloatArray else _floats(array))
 
 
 @builtin("f64-array/ref", type="other, int -> float", pure=True)
@@ -162,8 +160,12 @@ def f64_array_ref(array: Any, index: Any) -> float:
 
     (f64-array/ref (f64-array 1 2) 1) => 2.0
     """
+    if type(array) is FloatArray and type(index) is int and index >= 0:
+        items = array.own
+        if items is not None and index < len(items):
+            return items[index]
     array = _floats(array)
-    return float(array.items[_index(array, index)])
+    return array.items[_index(array, index)]  # type: ignore[no-any-return]
 
 
 @builtin("f64-array/set!", type="other, int, int|float -> other fresh", pure=True)
@@ -172,6 +174,8 @@ def f64_array_set_mut(array: Any, index: Any, number: Any) -> FloatArray:
 
     (f64-array/set! (f64-array 1 2) 0 9) => #f64(9 2)
     """
+    if type(number) is float and type(array) is FloatArray and type(index) is int and 0 <= index < len(array.items):
+        return array.changed(index, number)
     return _changed(_floats(array), index, number, _float)
 
 
@@ -283,7 +287,7 @@ def i64_array_length(array: Any) -> int:
 
     (i64-array/length (i64-array 1 2)) => 2
     """
-    return len(_ints(array))
+    return len(array.items if type(array) is IntArray else _ints(array))
 
 
 @builtin("i64-array/ref", type="other, int -> int", pure=True)
@@ -292,8 +296,12 @@ def i64_array_ref(array: Any, index: Any) -> int:
 
     (i64-array/ref (i64-array 1 2) 1) => 2
     """
+    if type(array) is IntArray and type(index) is int and index >= 0:
+        items = array.own
+        if items is not None and index < len(items):
+            return items[index]  # type: ignore[return-value]
     array = _ints(array)
-    return int(array.items[_index(array, index)])
+    return array.items[_index(array, index)]  # type: ignore[no-any-return]
 
 
 @builtin("i64-array/set!", type="other, int, int -> other fresh", pure=True)
@@ -302,6 +310,8 @@ def i64_array_set_mut(array: Any, index: Any, number: Any) -> IntArray:
 
     (i64-array/set! (i64-array 1 2) 0 9) => #i64(9 2)
     """
+    if is_int64(number) and type(array) is IntArray and type(index) is int and 0 <= index < len(array.items):
+        return array.changed(index, number)
     return _changed(_ints(array), index, number, _int)
 
 

@@ -103,6 +103,8 @@ def bytevector_u8_ref(data: Any, index: Any) -> int:
 
     (bytevector-u8-ref #u8(10 20) 1) => 20
     """
+    if type(data) is bytes and type(index) is int and 0 <= index < len(data):
+        return data[index]
     data = _bytes(data)
     _check_index("bytevector-u8-ref", data, _int(index))
     return int(data[index])
@@ -116,12 +118,14 @@ def bytevector_u8_set_mut(data: Any, index: Any, value: Any) -> bytes:
 
     (bytevector-u8-set! #u8(1 2) 0 9) => #u8(9 2)
     """
-    data = _bytes(data)
-    index, value = _int(index), _int(value)
-    _check_index("bytevector-u8-set!", data, index)
-    if not 0 <= value <= 255:
-        raise SemaError(f"bytevector-u8-set!: byte value {value} out of range 0..255")
-    return bytes(data[:index] + bytes([value]) + data[index + 1 :])
+    if not (type(index) is int is type(value) and type(data) is bytes and 0 <= index < len(data) and 0 <= value <= 255):
+        data = _bytes(data)
+        index, value = _int(index), _int(value)
+        _check_index("bytevector-u8-set!", data, index)
+        if not 0 <= value <= 255:
+            raise SemaError(f"bytevector-u8-set!: byte value {value} out of range 0..255")
+    view = memoryview(data)
+    return b"".join((view[:index], bytes((value,)), view[index + 1 :]))  # copies each byte once
 
 
 def _check_index(function: str, data: Bytes, index: int) -> None:
