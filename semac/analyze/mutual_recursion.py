@@ -1,7 +1,8 @@
 """Mutual tail calls: where two or three known functions tail-call each other, one is inlined into the other's loop.
 
 `ping` that ends in `(pong ...)` and `pong` that ends in `(ping ...)` become a `ping` that loops over both bodies, and a
-`pong` that ends in an ordinary call of it. Larger or open cycles stay with `tail_call`.
+`pong` that ends in an ordinary call of it. Larger or open cycles stay with `tail_call`. What stands in place of a call
+keeps its places, and the site of the call: traces show the function that it is of (`ir/sites.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import Any
 
 from semac.ir import nodes as ir
 from semac.ir.nodes import Function, Var
+from semac.ir.sites import Sites
 from semac.ir.unit import Unit
+from semac.syntax.spans import SiteSpan
 
 MAX_NODES = 60
 MAX_INLINED = 4
@@ -20,7 +23,7 @@ def inline_cycles(unit: Unit) -> None:
     """Breaks tail-call cycles between the known functions of a unit."""
     for function in unit.functions:
         if function.var is not None and function.var.known_function is function and eligible(function):
-            break_cycle(function)
+            break_cycle(function, unit.sites)
 
 
 def eligible(function: Function) -> bool:
@@ -29,12 +32,12 @@ def eligible(function: Function) -> bool:
     )
 
 
-def break_cycle(function: Function) -> None:
+def break_cycle(function: Function, sites: Sites) -> None:
     for _ in range(MAX_INLINED):
         site = next((call for call in open_tail_calls(function.body) if worth_inlining(call, function)), None)
         if site is None:
             return
-        function.body = replaced(function.body, site, inlined(site, function))
+        function.body = replaced(function.body, site, inlined(site, function, sites))
 
 
 def open_tail_calls(body: Any) -> list[Any]:
@@ -75,19 +78,31 @@ def worth_inlining(call: Any, function: Function) -> bool:
     return bool(calls) and all(inner.head.var.known_function is function for inner in calls)
 
 
-def inlined(call: Any, function: Function) -> Any:
+def inlined(call: Any, function: Function, sites: Sites) -> Any:
     """The callee's body with fresh variables for its parameters, its calls of function made jumps."""
     target = call.head.var.known_function
+    outer = call.span.site if type(call.span) is SiteSpan else 0
+    site = sites.of(target.var, call.span, outer) if call.span is not None else 0
     mapping: dict[Var, Var] = {}
     bindings = []
     for param, arg in zip(target.params, call.args, strict=True):
         bindings.append((fresh(param, function, mapping), arg))
     body = clone(target.body, mapping, function)
+    if site:
+        place_at(body, site, sites)
     for jump in open_tail_calls(body):
         if jump.head.var.known_function is function and len(jump.args) == len(function.params):
             jump.recur = function
             function.self_tail = True
     return ir.Let(bindings, body, span=call.span)
+
+
+def place_at(body: Any, site: int, sites: Sites) -> None:
+    """Says of all of a body at which call it stands."""
+    for node in ir.walk(body):
+        if node.span is not None:
+            inner = node.span.site if type(node.span) is SiteSpan else 0
+            node.span = SiteSpan(node.span, sites.inside(inner, site) if inner else site)
 
 
 def fresh(var: Var, owner: Function, mapping: dict[Var, Var]) -> Var:

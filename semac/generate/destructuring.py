@@ -25,7 +25,7 @@ from semac.anf.nodes import (
 from semac.generate.constants import stored_key
 from semac.generate.context import Context
 from semac.generate.destination import Dest
-from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name
+from semac.generate.pyast import Loc, assign, attribute, boolop, builtin, call, compare, const, name, unless_kind
 from semac.generate.sources import is_list_object
 from semac.ir.intrinsics import ITEMS_OF
 from semac.types.lattice import FLAT, VECTOR
@@ -33,6 +33,7 @@ from semac.types.lattice import FLAT, VECTOR
 BARE = frozenset((*ITEMS_OF.values(), "spliced_items", "tuple"))
 MATCHING = "sema_runtime.values.matching:"
 LIST = "sema_runtime.values.lists:List"
+MAP = "sema_runtime.values.maps:Map"
 
 
 def destructure(c: Context, op: Destructure, dest: Dest) -> None:
@@ -139,16 +140,24 @@ def take_apart(c: Context, pattern: Pattern, value: ast.expr, loc: Loc) -> None:
     if type(pattern) is SequencePattern:
         take_sequence_apart(c, pattern, value, loc)
     elif type(pattern) is MapPattern:
-        is_plain = pattern.fits and not c.module.unit.is_text
-        source = (
-            attribute(value, "d", loc) if is_plain else call(c.runtime(MATCHING + "destructure_map", loc), [value], loc)
-        )
-        entries = c.save(source, "entries", loc)
+        entries = c.save(entries_of(c, pattern, value, loc), "entries", loc)
         for key, part, _ in pattern.entries:
             got = call(attribute(entries, "get", loc), [stored_key(c, key, loc)], loc)
             assign_part(c, part, got, loc)
     else:
         assign_part(c, pattern, value, loc)
+
+
+def entries_of(c: Context, pattern: MapPattern, value: ast.expr, loc: Loc) -> ast.expr:
+    """The dict of stored keys of a value to destructure; mostly it is a map."""
+    if pattern.fits and not c.module.unit.is_text:
+        return attribute(value, "d", loc)
+    general = c.runtime(MATCHING + "destructure_map", loc)
+    if c.module.unit.is_text or not isinstance(value, ast.Name):
+        return call(general, [value], loc)
+    kind = c.runtime(MAP, loc)
+    assert isinstance(kind, ast.Name)
+    return unless_kind(value.id, kind.id, attribute(value, "d", loc), general, loc)
 
 
 def take_sequence_apart(c: Context, pattern: SequencePattern, value: ast.expr, loc: Loc) -> None:

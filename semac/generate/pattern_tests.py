@@ -26,7 +26,19 @@ from semac.generate.constants import MAPS, constant, stored_key
 from semac.generate.context import Context
 from semac.generate.destructuring import LIST as LIST_CLASS
 from semac.generate.destructuring import MATCHING, is_bare, malformed
-from semac.generate.pyast import assign, attribute, builtin, call, compare, const, name, subscript, tuple_of, walrus
+from semac.generate.pyast import (
+    assign,
+    attribute,
+    builtin,
+    call,
+    compare,
+    const,
+    name,
+    subscript,
+    tuple_of,
+    unless_kind,
+    walrus,
+)
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
 from semac.types.lattice import ANY, ARRAY, INT, LIST, MAP, OTHER, VECTOR, Type
@@ -340,12 +352,6 @@ class Subject:
         fit.want(compare(walrus(held, got, loc), ast.IsNot(), missing, loc))
         if var is None:
             self.tests(fit, part, inside, lambda: name(held, loc))
-
-
-def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Any) -> ast.IfExp:
-    """`direct if type(subject) is kind else general(subject)`: the common case without a call."""
-    test = compare(call(builtin("type", loc), [name(subject, loc)], loc), ast.Is(), builtin(kind, loc), loc)
-    return ast.IfExp(test, direct, call(general, [name(subject, loc)], loc), **loc)
 
 
 def fresh(value: ast.expr, loc: Any) -> ast.expr:

@@ -194,3 +194,9 @@ def position(node: Any) -> Loc:
         "end_lineno": node.end_lineno,
         "end_col_offset": node.end_col_offset,
     }
+
+
+def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Loc) -> ast.IfExp:
+    """`direct if type(subject) is kind else general(subject)`: the common case without a call."""
+    test = compare(call(builtin("type", loc), [name(subject, loc)], loc), ast.Is(), builtin(kind, loc), loc)
+    return ast.IfExp(test, direct, call(general, [name(subject, loc)], loc), **loc)

@@ -271,7 +271,7 @@ def comparison(op: CallBuiltin, guards: bool) -> Op | None:
         return guarded(op, kind, ARITHMETIC + kind, guards)
     if len(types) == 3 and all(type_.only(INT) for type_ in types):
         return Python(kind, op.args)
-    return None
+    return guarded(op, kind, "", guards, INT) if len(types) == 3 and likely_kind(op.args)[0] == "int" else None
 
 
 @lowering("=")

@@ -55,6 +55,7 @@ from semac.optimize.membership import ask_members
 from semac.optimize.operators import LOWERINGS, lower_operators
 from semac.optimize.ordering import sort_by_keys
 from semac.optimize.own.dicts import own_maps
+from semac.optimize.own.growing import grow_lists
 from semac.optimize.own.sinking import TAKERS, sink_takers
 from semac.optimize.own.stacks import stack_lists
 from semac.optimize.own.stored_keys import ask_keys_once
@@ -143,6 +144,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("own", own_maps, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else sees change in place
     Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
     Pass("stacks", stack_lists, ("cons", "append"), needs="infer"),  # lists that change at their head are Python's
+    Pass("growing", grow_lists, ["append"], needs="infer"),  # lists that grow at their end are Python's
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place
     Pass("chains", change_new_maps, ["assoc"], needs="infer"),  # maps that were just made change in place
     Pass("members", ask_members, ["member"], needs="infer"),  # `member` as a test is Python's `in`

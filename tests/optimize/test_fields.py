@@ -56,6 +56,19 @@ CASES = {
         " (list (f #t) (f #f))",
         "((1 1) (1 {:z 1}))",
     ),
+    "one of two results, or an error": (
+        '(define (f x) (let ((r (cond ((= x 0) {:ok x}) ((= x 1) {:err {:n x}}) (else (error "neither")))))'
+        " (list (contains? r :ok) (:ok r) (get-in r [:err :n]) (get-in r [:err :m] 7) (get-in r [:none] 8))))"
+        " (list (f 0) (f 1) (try (f 2) (catch e (:message e))))",
+        '((#t 0 nil 7 8) (#f nil 1 7 8) "neither")',
+    ),
+    "the result of a handler with clauses": (
+        "(define (f x)"
+        " (let ((r (guard (e ((number? e) {:again e}) ((string? e) {:dead e})) {:done (if x (throw x) 0)})))"
+        " (cond ((contains? r :done) (:done r)) ((contains? r :dead) (list (:dead r))) (else (+ 1 (:again r))))))"
+        ' (list (f #f) (f 4) (f "x") (try (f :k) (catch e (:value e))))',
+        '(0 5 ("x") :k)',
+    ),
     "the result of a handler": (
         "(define (f x) (let ((r (try {:ok (/ 10 x)} (catch e {:err (:message e)})))) (or (:ok r) (:err r))))"
         " (list (f 5) (f 0))",
@@ -141,6 +154,12 @@ def test_no_map_is_made_in_a_round(name: str) -> None:
     python = compile_source(CASES[name][0], "<test>", "program").python_text()
     rounds = [part for part in python.split("\n") if part.startswith("        ")]
     assert rounds and not any("assoc(" in line or "with_entr" in line for line in rounds)
+
+
+@pytest.mark.parametrize("name", ["one of two results, or an error", "the result of a handler with clauses"])
+def test_results_that_errors_stand_beside_are_no_maps(name: str) -> None:
+    python = compile_source(CASES[name][0], "<test>", "program").python_text()
+    assert "Map({kw_ok" not in python and "Map({kw_done" not in python
 
 
 def test_people_who_stop_in_a_loop_see_its_state() -> None:

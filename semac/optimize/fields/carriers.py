@@ -39,15 +39,17 @@ from semac.anf.nodes import (
     VarPattern,
 )
 from semac.anf.walk import LOOPS, blocks, exit_operands, operands, params_of, refs, value_blocks
-from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.intrinsics import KEYWORD_GET, LOOK
 from semac.ir.nodes import Var
 from semac.optimize.loops.cursors import FIRSTS, leaving_blocks
+from semac.optimize.own.carried import RAISERS
 from semac.optimize.own.code import Code
 
 MOST = 12  # fields of a map
 MOST_ENDS = 2  # places where a loop ends and its map is seen
 Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector or a list
 JOINS = frozenset((If, Match, Try, Loop, For))  # operations whose value is that of one of their blocks
+LOOKS = frozenset((KEYWORD_GET, LOOK))
 READERS = {"get": (2, 3), "contains?": (2, 2)}
 TESTS = {"nil?": False, "not": False}  # what they say of every carrier
 
@@ -177,6 +179,8 @@ class Carriers:
             return within(dict.fromkeys(map(ListIndex, range(len(op.args))), True))  # type: ignore[union-attr]
         joined: Keys | None = None
         for source in self.flows[var]:
+            if never_comes(source):
+                continue
             if type(source) is not Ref or source.var not in keys:
                 return False
             known = keys[source.var]
@@ -308,6 +312,12 @@ def is_keyword(value: Expr) -> bool:
     return type(value) is Lit and type(value.value) is Keyword
 
 
+def never_comes(value: Expr) -> bool:
+    """Whether a value is that of a call which always raises an error, as `(else (error ...))` has."""
+    op = value.var.op if type(value) is Ref and is_fixed(value.var) else None
+    return type(op) is CallBuiltin and op.name in RAISERS
+
+
 def is_list(op: Any) -> bool:
     """Whether an operation makes a list of some items."""
     return type(op) is CallBuiltin and op.name == "list" and bool(op.args) and not op.as_value
@@ -330,7 +340,7 @@ def read_keys(op: Any) -> tuple[Any, ...] | None:
         is_plain = all(type(part) in (VarPattern, AnyPattern) for part in op.pattern.parts)
         return tuple(range(len(op.pattern.parts))) if is_plain else None
     if type(op) is CallRuntime:
-        return (op.args[1].value,) if op.path == KEYWORD_GET and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
+        return (op.args[1].value,) if op.path in LOOKS and is_keyword(op.args[1]) else None  # type: ignore[union-attr]
     if type(op) is not CallBuiltin:
         return None
     if len(op.args) == 1:

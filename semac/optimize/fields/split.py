@@ -55,7 +55,7 @@ from semac.ir.identifiers import mangle
 from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, ListIndex, fits, is_list, read_keys
+from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, ListIndex, fits, is_list, never_comes, read_keys
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER
@@ -208,7 +208,8 @@ class Splitter:
             exit_.args[:] = args
         elif block in self.joins:
             given = self.given(exit_.value)
-            for key, target in self.joins[block].items():
+            targets = {} if never_comes(exit_.value) else self.joins[block]
+            for key, target in targets.items():
                 field = given.get(key, Field(NIL, FALSE))
                 for variable, value in ((target.value, field.value), (target.there, field.there)):
                     if type(variable) is Ref:

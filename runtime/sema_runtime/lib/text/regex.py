@@ -25,10 +25,6 @@ def _find(pattern: Any, text: Any) -> Compiled:
     return compiled(pattern, text.isascii())
 
 
-def _offset(text: str, index: int) -> int:
-    return index if text.isascii() else len(text[:index].encode())
-
-
 @builtin("regex/match?", type="str, str -> bool", pure=True)
 def regex_is_match(pattern: Any, text: Any) -> bool:
     """Whether a pattern (regular expression) matches somewhere in a text.
@@ -50,7 +46,9 @@ def regex_match(pattern: Any, text: Any) -> Map | None:
     match = _find(pattern, text).search(text)
     if match is None:
         return None
-    start, end = _offset(text, match.start()), _offset(text, match.end())
+    start, end = match.start(), match.end()
+    if not text.isascii():
+        start, end = len(text[:start].encode()), len(text[:end].encode())
     return Map({MATCH: match[0], GROUPS: List(match.groups()), START: start, END: end})
 
 

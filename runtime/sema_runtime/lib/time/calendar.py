@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -81,11 +84,16 @@ def date_of(days: int) -> tuple[int, int, int]:
     return year_of_era + era * 400 + (month <= 2), month, of_year - (153 * shifted + 2) // 5 + 1
 
 
+@lru_cache(maxsize=1024)
+def _of_day(days: int) -> tuple[int, int, int, int, int]:
+    """Year, month, day, ordinal and weekday of a day number."""
+    year, month, day = date_of(days)
+    return year, month, day, days - day_number(year, 1, 1) + 1, (days + 3) % 7
+
+
 def instant(seconds: int, nanosecond: int = 0) -> Instant:
     """The moment a number of seconds after 1970-01-01T00:00:00Z."""
-    days = seconds // DAY
-    year, month, day = date_of(days)
-    return Instant(seconds, nanosecond, year, month, day, days - day_number(year, 1, 1) + 1, (days + 3) % 7)
+    return Instant(seconds, nanosecond, *_of_day(seconds // DAY))
 
 
 def iso_week(year: int, ordinal: int, weekday: int) -> tuple[int, int]:
@@ -147,53 +155,93 @@ def _field_name(template: str, at: int) -> str:
 
 def formatted(moment: Instant, template: str) -> str:
     """The moment in a format. Raises BadFormat."""
-    out = []
+    text, values = _as_python(template)
+    return text % tuple([value(moment) for value in values])
+
+
+@lru_cache(maxsize=256)
+def _as_python(template: str) -> tuple[str, tuple[Callable[[Instant], Any], ...]]:
+    """A format as one of Python, and what gives the values for it. Raises BadFormat."""
+    texts, values = [], []
     for padding, piece in parts(template):
-        out.append(_field(moment, padding, piece[1:]) if piece[:1] == "%" else piece)
-    return "".join(out)
+        if piece[:1] != "%":
+            texts.append(piece)
+            continue
+        text, value = _field(padding, piece[1:])
+        texts.append(text)
+        if value is not None:
+            values.append(value)
+    return "".join(texts), tuple(values)
 
 
-def _field(moment: Instant, padding: str, name: str) -> str:
+def _field(padding: str, name: str) -> tuple[str, Callable[[Instant], Any] | None]:
     if name in WIDTHS:
-        return _numeric(moment, padding, name)
+        return _numeric(padding, name)
     if name in FRACTIONS:
-        return _fraction(moment.nanosecond, name)
-    if name in "aA":
-        text = WEEKDAYS[moment.weekday]
-        return text[:3] if name == "a" else text
-    if name in "bhB":
-        text = MONTHS[moment.month - 1]
-        return text if name == "B" else text[:3]
-    if name in "pP":
-        half = "PM" if moment.hour >= 12 else "AM"
-        return half if name == "p" else half.lower()
-    return OFFSETS.get(name) or {"Z": "UTC", "n": "\n", "t": "\t", "%": "%"}[name]
+        return "%s", lambda moment: _fraction(moment.nanosecond, name)
+    if name in TEXTS:
+        return "%s", TEXTS[name]
+    return OFFSETS.get(name) or {"Z": "UTC", "n": "\n", "t": "\t", "%": "%%"}[name], None
 
 
-def _numeric(moment: Instant, padding: str, name: str) -> str:
+def _numeric(padding: str, name: str) -> tuple[str, Callable[[Instant], Any]]:
     width, usual = WIDTHS[name]
-    value = _number(moment, name)
+    value = VALUES[name]
     pad = {"": usual, "-": "", "_": " ", "0": "0"}[padding]
-    if name in "YG" and not 0 <= value <= 9999:
-        return f"{value:+05d}" if pad == "0" else f"{value:+d}"
+    if name in "YG":
+        return "%s", lambda moment: _year(value(moment), pad)
+    return f"%{pad.strip()}{width if pad else ''}d", value
+
+
+def _year(value: int, pad: str) -> str:
+    if not 0 <= value <= 9999:
+        return f"{value:+05d}" if pad == "0" else f"{value:+d}".rjust(5 if pad else 0)
     text = str(value)
-    return text.rjust(width, pad) if pad else text
+    return text.rjust(4, pad) if pad else text
 
 
-def _number(moment: Instant, name: str) -> int:
-    if name in "GgV":
-        year, week = iso_week(moment.year, moment.ordinal, moment.weekday)
-        return {"G": year, "g": year % 100, "V": week}[name]
-    simple = {
-        "Y": moment.year, "C": moment.year // 100, "y": moment.year % 100, "q": (moment.month + 2) // 3,
-        "m": moment.month,
-        "d": moment.day, "e": moment.day, "w": (moment.weekday + 1) % 7, "u": moment.weekday + 1, "j": moment.ordinal,
-        "H": moment.hour, "k": moment.hour, "I": (moment.hour + 11) % 12 + 1, "l": (moment.hour + 11) % 12 + 1,
-        "M": moment.minute, "S": moment.second, "f": moment.nanosecond, "s": moment.seconds,
-    }  # fmt: skip
-    if name in simple:
-        return simple[name]
-    return week_of_year(moment.ordinal, moment.weekday, 6 if name == "U" else 0)
+def _iso(moment: Instant) -> tuple[int, int]:
+    return iso_week(moment.year, moment.ordinal, moment.weekday)
+
+
+def _of_half(moment: Instant) -> int:
+    return (moment.hour + 11) % 12 + 1
+
+
+TEXTS: dict[str, Callable[[Instant], str]] = {
+    "a": lambda moment: WEEKDAYS[moment.weekday][:3],
+    "A": lambda moment: WEEKDAYS[moment.weekday],
+    "b": lambda moment: MONTHS[moment.month - 1][:3],
+    "h": lambda moment: MONTHS[moment.month - 1][:3],
+    "B": lambda moment: MONTHS[moment.month - 1],
+    "p": lambda moment: "PM" if moment.hour >= 12 else "AM",
+    "P": lambda moment: "pm" if moment.hour >= 12 else "am",
+}
+VALUES: dict[str, Callable[[Instant], int]] = {
+    "Y": attrgetter("year"),
+    "C": lambda moment: moment.year // 100,
+    "y": lambda moment: moment.year % 100,
+    "G": lambda moment: _iso(moment)[0],
+    "g": lambda moment: _iso(moment)[0] % 100,
+    "V": lambda moment: _iso(moment)[1],
+    "q": lambda moment: (moment.month + 2) // 3,
+    "m": attrgetter("month"),
+    "d": attrgetter("day"),
+    "e": attrgetter("day"),
+    "w": lambda moment: (moment.weekday + 1) % 7,
+    "u": lambda moment: moment.weekday + 1,
+    "U": lambda moment: week_of_year(moment.ordinal, moment.weekday, 6),
+    "W": lambda moment: week_of_year(moment.ordinal, moment.weekday, 0),
+    "j": attrgetter("ordinal"),
+    "H": attrgetter("hour"),
+    "k": attrgetter("hour"),
+    "I": _of_half,
+    "l": _of_half,
+    "M": attrgetter("minute"),
+    "S": attrgetter("second"),
+    "f": attrgetter("nanosecond"),
+    "s": attrgetter("seconds"),
+}
 
 
 def _fraction(nanosecond: int, name: str) -> str:

@@ -5,6 +5,8 @@ Fields may repeat and complement one another; contradictions raise errors. Offse
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import NoReturn
 
 from sema_runtime.lib.time.calendar import (
@@ -56,9 +58,13 @@ def fail(reason: str) -> NoReturn:
 def parse(text: str, template: str) -> int:
     """Seconds since 1970-01-01T00:00:00Z. Raises ParseError."""
     try:
-        pieces = parts(template)
+        pieces, plain, names = _pieces(template)
     except BadFormat:
         fail(BAD_FORMAT)
+    if plain is not None and (found := plain.fullmatch(text)):
+        seconds = _seconds(dict(zip(names, map(int, found.groups()), strict=True)))
+        if seconds is not None:
+            return seconds
     reader = _Reader(text)
     for _, piece in pieces:
         if piece[:1] == "%":
@@ -68,6 +74,30 @@ def parse(text: str, template: str) -> int:
     if reader.rest:
         fail(TRAILING)
     return _resolved(reader.fields)
+
+
+@lru_cache(maxsize=256)
+def _pieces(template: str) -> tuple[list[tuple[str, str]], re.Pattern[str] | None, list[str]]:
+    """The pieces of a format, and a pattern with the names of its groups, which have all digits that fields may have.
+
+    There is one for formats of numbers alone that say a date and a time once. Raises BadFormat.
+    """
+    pieces = parts(template)
+    names = [SAME.get(piece[1:], piece[1:]) for _, piece in pieces if piece[:1] == "%"]
+    if not {"Y", "m", "d", "H", "M"} <= set(names) <= set("YmdHMS") or len(set(names)) < len(names):
+        return pieces, None, []
+    groups = (
+        "([0-9]{4})" if piece == "%Y" else "([0-9]{2})" if piece[:1] == "%" else re.escape(piece) for _, piece in pieces
+    )
+    return pieces, re.compile("".join(groups)), names
+
+
+def _seconds(fields: dict[str, int]) -> int | None:
+    """The seconds of a date and a time of day; None where a field is out of range."""
+    year, month, day, hour, minute, second = map(fields.get, "YmdHMS", (0,) * 6)
+    if not (1 <= month <= 12 and 1 <= day <= days_in_month(year, month) and hour < 24 and minute < 60 and second <= 60):
+        return None
+    return day_number(year, month, day) * DAY + hour * 3600 + minute * 60 + min(second, 59)
 
 
 class _Reader:

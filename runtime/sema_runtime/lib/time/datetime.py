@@ -11,6 +11,9 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
 
+KW_YEAR, KW_MONTH, KW_DAY = keyword("year"), keyword("month"), keyword("day")
+KW_HOUR, KW_MINUTE, KW_SECOND = keyword("hour"), keyword("minute"), keyword("second")
+KW_WEEKDAY = keyword("weekday")
 HINT = (
     "uses chrono format specifiers like %Y-%m-%d %H:%M:%S "
     "(see https://docs.rs/chrono/latest/chrono/format/strftime/index.html)"
@@ -126,9 +129,18 @@ def time_date_parts(timestamp: Any) -> Map:
 
     (time/date-parts 1736943000) => {:day 15 :hour 12 :minute 10 :month 1 :second 0 :weekday "Wednesday" :year 2025}
     """
-    from sema_runtime.lib.time.calendar import WEEKDAYS
+    from sema_runtime.lib.time.calendar import DAY, WEEKDAYS
 
     moment = _instant(timestamp)
-    names = ("year", "month", "day", "hour", "minute", "second")
-    parts = {keyword(name): getattr(moment, name) for name in names}
-    return Map({**parts, keyword("weekday"): WEEKDAYS[moment.weekday]})
+    clock = moment.seconds % DAY
+    return Map(
+        {
+            KW_YEAR: moment.year,
+            KW_MONTH: moment.month,
+            KW_DAY: moment.day,
+            KW_HOUR: clock // 3600,
+            KW_MINUTE: clock % 3600 // 60,
+            KW_SECOND: clock % 60,
+            KW_WEEKDAY: WEEKDAYS[moment.weekday],
+        }
+    )

@@ -46,6 +46,7 @@ class Compiled:
             from sema_runtime.support.regex.risk import risk
 
             self.always_unsafe, self.unsafe_run = risk(self.tree, pattern, self.flags)
+        self.is_harmless = not self.always_unsafe and self.unsafe_run is None
 
     @cached_property
     def linear(self) -> Linear:
@@ -75,7 +76,9 @@ class Compiled:
 
     def search(self, text: str) -> Match | None:
         """The first match, None without one."""
-        return self.regex.search(text) if self.is_safe(text) else self.linear.search(text)
+        if (self.is_harmless and len(text) <= LONG) or self.is_safe(text):
+            return self.regex.search(text)
+        return self.linear.search(text)
 
     def matches(self, text: str) -> Iterator[Match]:
         """All matches. Unlike in Python, no empty match directly follows another match."""
