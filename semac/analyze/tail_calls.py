@@ -211,7 +211,12 @@ class Tails:
         return captured
 
     def leaves(self, closure: Function, target: Function, loops: dict[Function, NamedLet]) -> bool:
-        """Whether target has no further round in an activation that has made a closure."""
+        """Whether target has no further round in an activation that has made a closure.
+
+        A named let that isn't the last thing its function does may be in a loop, whose rounds would share its variables.
+        """
+        if target in loops and not loops[target].in_tail:
+            return False
         site = self.sites.get(closure)
         inner = closure.parent
         while inner is not target:
