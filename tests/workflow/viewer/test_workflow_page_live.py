@@ -78,7 +78,10 @@ def live(tab: Page, viewer: Viewer) -> Iterator[Live]:
 
 def clicked(live: Live, element: str) -> None:
     """Clicks with a pointer; between press and release the page is brought up to date."""
-    place = live.page.middle(element)
+    pressed(live, live.page.middle(element))
+
+
+def pressed(live: Live, place: tuple[float, float]) -> None:
     live.page.mouse("mouseMoved", *place)
     live.page.mouse("mousePressed", *place)
     live.wait()
@@ -115,10 +118,11 @@ def test_a_click_on_a_row_that_has_not_come_opens_it_when_it_comes(live: Live) -
     page.run("(window.real = fetch, window.held = new Promise((go) => { window.go = go }), 0)")
     answer = "(url) => `${url}`.includes('/rows') ? held : Promise.resolve()"
     page.run(f"(window.fetch = (url, ...rest) => ({answer})(url).then(() => real(url, ...rest)), 0)")
-    waiting = "document.querySelector('#tree .row.waiting .name')"
-    page.until(f"(document.querySelector('#tree').scrollTop = 1e6, {waiting}) !== null")
-    clicked(live, waiting)
-    number = page.run("document.querySelector('#tree .row.active').dataset.index")
+    box = "document.querySelector('#tree .row.waiting .name')?.getBoundingClientRect()"
+    middle = f"((box) => box ? [box.x + box.width / 2, box.y + box.height / 2] : null)({box})"
+    place = page.until(f"(document.querySelector('#tree').scrollTop = 1e6, {middle})")
+    pressed(live, place)
+    number = page.until("document.querySelector('#tree .row.active')?.dataset.index")
     page.run("window.go()")
     wanted = page.until(f"document.querySelector('#tree .row[data-index=\"{number}\"] .label')?.textContent")
     title(page, wanted)
