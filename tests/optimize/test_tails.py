@@ -70,6 +70,12 @@ STAYING = [  # here one may
      "(if (> j i) (fn () (list i j)) (in (+ j 1)))))) (loop (+ i 1) (cons g fs)))))) (f 3)", "((2 3) (1 2) (0 1))"),
     ("(define (f n) (map (fn (k) (let loop ((i 0)) (if (= i k) (fn () i) (loop (+ i 1))))) (range n))) "
      "(map (fn (g) (g)) (f 3))", "(0 1 2)"),
+    ("(let ((fs '())) (do ((i 0 (+ i 1))) ((= i 3)) (let loop ((k i)) (set! fs (cons (fn () k) fs)))) "
+     "(map (fn (f) (f)) fs))", "(2 1 0)"),  # corpus: core-closures/072
+    ("(define (f n) (let ((fs '())) (dotimes (i n) (set! fs (cons (let loop ((k (* i i))) (if (> k 3) (fn () (+ k i)) "
+     "(loop (+ k 2)))) fs))) (map (fn (g) (g)) fs))) (f 4)", "(13 8 9 8)"),
+    ("(define (f n) (let lp ((i 0) (acc '())) (if (= i n) acc (lp (+ i 1) (cons (let loop ((k i)) (if (even? k) "
+     "(fn () k) (loop (+ k 1)))) acc))))) (map (fn (g) (g)) (f 4))", "(4 2 2 0)"),
 ]  # fmt: skip
 
 
