@@ -213,7 +213,7 @@ class Tails:
     def leaves(self, closure: Function, target: Function, loops: dict[Function, NamedLet]) -> bool:
         """Whether target has no further round in an activation that has made a closure.
 
-        A named let that isn't the last thing its function does may be in a loop, whose rounds would share its variables.
+        A named let that isn't the last thing its function does may be in a loop: its rounds would share variables.
         """
         if target in loops and not loops[target].in_tail:
             return False
