@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import pytest
+
 from sema_runtime.conditions.describe import describe
 from sema_runtime.tasks import scheduler
 from sema_runtime.tasks.waiting import CALLING, PULLING
@@ -54,3 +56,13 @@ def forget_tasks() -> None:
     scheduler._per_thread.scheduler = None
     PULLING.clear()
     CALLING.clear()
+
+
+def module_scope(source: str, monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Any]:
+    """The globals of a module that is compiled and imported under some variables of the environment."""
+    scope: dict[str, Any] = {"__name__": "of_python"}
+    with monkeypatch.context() as context:
+        for name, value in environment.items():
+            context.setenv(name, value)
+        exec(compile_source(source, "<test>", "module").code, scope)
+    return scope

@@ -15,7 +15,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Let, Op
 from semac.anf.walk import all_blocks, blocks, bound, exit_operands
 from semac.ir.nodes import Var
-from semac.optimize.inplace.final import Endings
+from semac.optimize.inplace.final import Endings, has_any
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import MOST_KEYS, Path
 from semac.optimize.inplace.regions import Region, root, spoil
@@ -66,23 +66,23 @@ def merged(one: Live, other: Live) -> Live:
 
 
 class Order:
-    """Checks one function, or one form of the top level. acts: the instructions that may change maps in place. is_root:
-    whether it makes its token itself, so that nothing changes in place after it has ended. is_late: whether it is
-    called only where nothing does any more."""
+    """Checks one function, or one form of the top level. endings.acts: the instructions that may change maps in place.
+    is_root: whether it makes its token itself, so that nothing changes in place after it has ended. is_late: whether it
+    is called only where nothing does any more."""
 
     def __init__(
-        self, flows: Flows, summaries: Summaries, part: Code, acts: set[Let], is_root: bool, is_late: bool = False
+        self, flows: Flows, summaries: Summaries, endings: Endings, part: Code, is_root: bool, is_late: bool = False
     ) -> None:
         self.flows = flows
         self.summaries = summaries
         self.part = part
-        self.acts = acts
+        self.endings = endings
+        self.acts = endings.acts
         self.is_root = is_root
         self.is_late = is_late
         self.spoilt: set[Region] = set()  # those of which this code has shown that nothing can change in place
         self.late_calls: set[Let] = set()  # those after which nothing changes in place
         self.is_trial = False  # only asks which calls are late
-        self.endings = Endings(acts)
         self.attempts: set[anf.Try] = set()  # those whose changes are undone for their handlers, which read the maps
         self.loops: dict[Any, Live] = {}
         self.lasts: dict[Any, bool] = {}  # of each loop around, whether nothing changes in place in its next rounds
@@ -305,7 +305,7 @@ class Order:
         handler = self.block(op.handler, live, always)
         assigned = assigned_in(op.body)
         kept = {var for var in handler if var not in assigned and var in self.flows.copied}
-        if kept and self.acts_in(op.body):
+        if kept and has_any(op.body, self.acts):
             self.is_last = False
             if not self.endings.is_final(op.body):
                 self.attempts.add(op)
@@ -314,11 +314,8 @@ class Order:
             during = merged(always, handler)
         return merged(self.block(op.body, live, during), handler)
 
-    def acts_in(self, block: Block) -> bool:
-        return any(instr in self.acts for inner in all_blocks(block, False) for instr in inner.instrs)
-
     def loop(self, op: Any, live: Live, always: Live) -> Live:
-        acts = any(map(self.acts_in, blocks(op)))
+        acts = any(has_any(block, self.acts) for block in blocks(op))
         last, again = self.is_last, self.is_last and not acts
         self.is_last = again
         if type(op) is anf.Comprehension:

@@ -7,12 +7,10 @@ nothing that it gives changes in place. Its token is new, so that the function c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from semac.anf import nodes as anf
 from semac.ir.nodes import Function
 from semac.optimize.inplace.flows import Flows
-from semac.optimize.inplace.regions import Region, reached, root
+from semac.optimize.inplace.regions import Region, root
 from semac.optimize.own.carried import Part
 from semac.optimize.own.code import Code
 
@@ -29,19 +27,24 @@ def calls_to_detach(flows: Flows, spoilt: dict[Code, set[Region]]) -> set[anf.Ca
                 callee = flows.callee(instr.op) if type(instr.op) is anf.Call else None
                 if callee is not None and callee is not part.function:
                     calls.setdefault(callee, []).append((part, instr.op))  # type: ignore[arg-type]
-    spoilt = {part: {inner for region in regions for inner in reached(region)} for part, regions in spoilt.items()}
+    spoilt = {part: set[Region]().union(*map(flows.reached, regions)) for part, regions in spoilt.items()}
     found: set[anf.Call] = set()
+    regions = regions_of_functions(flows)
     for function, callers in calls.items():
-        regions = set(regions_of(flows, function))
-        guilty = [call for part, call in callers if not regions.isdisjoint(spoilt.get(part, ()))]
+        own = regions.get(function, set())
+        guilty = [call for part, call in callers if not own.isdisjoint(spoilt.get(part, ()))]
         if 0 < len(guilty) < len(callers):
             found.update(guilty)
     return found
 
 
-def regions_of(flows: Flows, function: Function) -> Iterable[Region]:
-    """The regions of what a function gets and gives."""
+def regions_of_functions(flows: Flows) -> dict[Function, set[Region]]:
+    """The regions of what functions get and give."""
+    functions = [part.function for part in flows.code if part.function is not None]
+    owners = {param: function for function in functions for param in function.params}
+    found: dict[Function, set[Region]] = {}
     for member, region in flows.regions.items():
-        owner = member.function if type(member) is Part else member
-        if owner is function or (owner is member and member in function.params):
-            yield root(region)
+        function = member.function if type(member) is Part else owners.get(member, member)
+        if type(function) is Function:
+            found.setdefault(function, set()).add(root(region))
+    return found

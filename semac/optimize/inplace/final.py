@@ -40,7 +40,7 @@ class Endings:
                     return None
                 quiet = all(ends)
             elif blocks(op):
-                if any(inner in self.acts for part in blocks(op) for each in all_blocks(part) for inner in each.instrs):
+                if any(has_any(part, self.acts, True) for part in blocks(op)):
                     return None
                 quiet = False
             else:
@@ -56,6 +56,11 @@ class Endings:
             self.known[callee] = False  # while it is looked at: one that calls itself
             self.known[callee] = callee.code is not None and self.is_final(callee.code)
         return self.known[callee]
+
+
+def has_any(block: Block, acts: set[Let], into_functions: bool = False) -> bool:
+    """Whether any of some instructions is in a block, or in one inside."""
+    return any(instr in acts for inner in all_blocks(block, into_functions) for instr in inner.instrs)
 
 
 def is_sure_change(op: Any) -> bool:

@@ -25,6 +25,7 @@ from semac.ir.unit import Unit
 from semac.optimize.fields.split import stops
 from semac.optimize.inplace.checks import Order
 from semac.optimize.inplace.detached import MOST_ROUNDS, calls_to_detach
+from semac.optimize.inplace.final import Endings, has_any
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import is_look_up
 from semac.optimize.inplace.regions import Region
@@ -100,9 +101,11 @@ class Placing:
         acts = self.acting()
         if not acts:
             return acts
-        late = self.late(acts, summaries)
+        endings = Endings(acts)
+        late = self.late(endings, summaries)
         for part in self.code:
-            order = Order(self.flows, summaries, part, acts, part.function not in self.shut, part.function in late)
+            is_root, is_late = part.function not in self.shut, part.function in late
+            order = Order(self.flows, summaries, endings, part, is_root, is_late)
             order.check()
             self.attempts |= order.attempts
             self.spoilt.setdefault(part, set()).update(order.spoilt)
@@ -143,19 +146,19 @@ class Placing:
     def sites(self, part: Code) -> set[Let]:
         return {instr for block in changing(part, self.shut) for instr in block.instrs if self.is_site(instr)}
 
-    def late(self, acts: set[Let], summaries: Summaries) -> set[Function]:
+    def late(self, endings: Endings, summaries: Summaries) -> set[Function]:
         """Functions that are called only where nothing changes in place any more."""
         calls: dict[Function, list[tuple[Let, Code]]] = {}
         harmless: set[Let] = set()
         late = set(self.shut)
         for part in self.code:
-            order = Order(self.flows, summaries, part, acts, part.function not in self.shut)
+            order = Order(self.flows, summaries, endings, part, part.function not in self.shut)
             order.is_trial = True
             order.check()
             harmless |= order.late_calls
             for block in part.blocks:
                 for instr in block.instrs:
-                    if instr in acts:
+                    if instr in endings.acts:
                         late.discard(part.function)
                     callee = self.flows.callee(instr.op) if type(instr.op) is anf.Call else None
                     if callee is not None:
@@ -270,10 +273,6 @@ class Placing:
             else:
                 return None
         return None
-
-
-def has_any(block: Block, acts: set[Let]) -> bool:
-    return any(instr in acts for inner in all_blocks(block, into_functions=False) for instr in inner.instrs)
 
 
 def stored_key(key: Expr, span: Any, out: list[Let]) -> Ref:

@@ -18,8 +18,8 @@ from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use
 from semac.optimize.own.rewrite import Rewriter, rewrite_groups
-from semac.optimize.own.stacks import KNOWN, bind_short_lists, is_short_list
-from semac.types.lattice import ANY, BOOL, FLAT, LIST, NIL, VECTOR, Type, atom
+from semac.optimize.own.stacks import KNOWN, bind_short_lists, makes_list
+from semac.types.lattice import BOOL, FLAT, LIST, NIL, VECTOR, Type, atom
 
 READERS = {
     "null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "last": "top", "length": "size",
@@ -35,9 +35,7 @@ class Growing(Representation):
     copies = True
 
     def fresh(self, op: Op) -> str:
-        if type(op) is anf.CallBuiltin:
-            return "List" if op.name == "list" else ""
-        return "List" if type(op) is anf.Move and is_short_list(op.value) else ""
+        return "List" if makes_list(op) else ""
 
     def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
         if len(op.args) == 1 and (op.name in READERS or op.name in KNOWN):
@@ -136,7 +134,7 @@ class GrowingRewriter(Rewriter):
         if written is not None:
             return [Python("append", [subject, item]) for item in written]
         if not items.type.only(VECTOR):
-            items = self.bound(Python("flat_items", [items]))
+            items = self.bind(Python("flat_items", [items]))
         return [Python("extend", [subject, items])]
 
     def written(self, items: Expr) -> list[Expr] | None:
@@ -149,9 +147,3 @@ class GrowingRewriter(Rewriter):
             return None
         self.out.remove(made[0])
         return op.args
-
-    def bound(self, op: Python) -> Ref:
-        var = Var("", None)
-        var.hint, var.defined, var.op, var.type = "items", 1, op, ANY
-        self.out.append(Let(var, op))
-        return Ref(var)

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block, CallRuntime, Expr, Let, Python, Ref, Result
+from semac.anf.nodes import Block, CallRuntime, Expr, Let, Op, Python, Ref, Result
 from semac.anf.walk import all_blocks, blocks, map_operands, operands, params_of, sets
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.analysis import Analysis, analyzed
 from semac.optimize.own.representation import CHANGE, READ, TESTS, Representation, known_callee
-from semac.types.lattice import Type
+from semac.types.lattice import ANY, Type
 
 
 def rewrite_groups(unit: Unit, form: Representation, rewriter: Callable[[Analysis], Rewriter]) -> None:
@@ -114,6 +114,13 @@ class Rewriter:
             while value.var in self.renamed:
                 value = Ref(self.renamed[value.var], value.type)
         return value
+
+    def bind(self, op: Op, span: Any = None, hint: str = "items") -> Ref:
+        """A variable of any value for an operation that is put out."""
+        var = Var("", None)
+        var.hint, var.defined, var.op, var.type, op.span = hint, 1, op, ANY, span
+        self.out.append(Let(var, op))
+        return Ref(var)
 
     def wrapped(self, value: Ref, span: Any = None) -> Ref:
         """The general form of the value of a variable."""

@@ -27,7 +27,7 @@ from semac.optimize.own.char_stacks import is_join, text_groups
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
 from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
-from semac.types.lattice import ANY, BOOL, FLAT, LIST, NEVER, NIL, SEQUENCE, STR, VECTOR, Type, atom, list_of
+from semac.types.lattice import BOOL, FLAT, LIST, NEVER, NIL, SEQUENCE, STR, VECTOR, Type, atom, list_of
 
 READERS = {
     "null?": "is_drained", "empty?": "is_drained", "pair?": "is_filled", "car": "top", "first": "top",
@@ -50,9 +50,7 @@ class Stacks(Representation):
         self.asked = asked
 
     def fresh(self, op: Op) -> str:
-        if type(op) is anf.CallBuiltin:
-            return "List" if op.name == "list" else ""
-        return "List" if type(op) is anf.Move and is_short_list(op.value) else ""
+        return "List" if makes_list(op) else ""
 
     def uses_of(self, op: Op, var: Var | None) -> list[Use]:
         if is_slice(op) and self.is_held(op.args[0]):  # type: ignore[attr-defined]
@@ -85,6 +83,13 @@ class Stacks(Representation):
 def is_slice(op: Op) -> bool:
     """Whether an operation is the rest of a flat list, which `append` would copy (`loops/rests.py`)."""
     return type(op) is Python and op.kind == "flat_rest"
+
+
+def makes_list(op: Op) -> bool:
+    """Whether an operation makes a list that nobody else has, of operands or of a short literal."""
+    if type(op) is anf.CallBuiltin:
+        return op.name == "list"
+    return type(op) is anf.Move and is_short_list(op.value)
 
 
 def is_short_list(value: Any) -> bool:
@@ -218,20 +223,13 @@ class StackRewriter(Rewriter):
                 replace(instr, anf.Move(Lit(None, atom(NIL)), span=op.span, type=atom(NIL)))
                 instr.var = None
             else:
-                turned = self.bind(Python("turned", [stack]), op.span)
+                turned = self.bind(Python("turned", [stack]), op.span, "text")
                 replace(instr, Python("join", [turned, Lit("", TEXTS)], span=op.span, type=op.type))
             return True
         if op.name != "reverse":
             return False
         replace(instr, Python("stack_reversed", op.args, span=op.span, type=op.type))
         return True
-
-    def bind(self, op: Python, span: Any, hint: str = "text") -> Ref:
-        """A variable of any value for an operation that is put out."""
-        var = Var("", None)
-        var.hint, var.defined, var.op, var.type, op.span = hint, 1, op, ANY, span
-        self.out.append(Let(var, op))
-        return Ref(var)
 
     def took_top(self, subject: Ref) -> bool:
         """Whether the last reader of a stack read its top, which now drops it as well."""
@@ -273,8 +271,8 @@ class StackRewriter(Rewriter):
             return Python("extend", [subject, items])
         if items.type.only(FLAT) or items.type.only(VECTOR):
             if items.type.only(FLAT):
-                items = self.bind(Python("flat_items", [items]), None, "items")
-            return Python("extend", [subject, self.bind(Python("turned", [items]), None, "items")])
+                items = self.bind(Python("flat_items", [items]))
+            return Python("extend", [subject, self.bind(Python("turned", [items]))])
         return CallRuntime(PUSH_ALL, [subject, items])
 
     def changed(self, instr: Let) -> Ref:
@@ -291,7 +289,7 @@ class StackRewriter(Rewriter):
         if name == "cons":
             head = op.args[0]
             if self.is_text(subject.var):
-                head = self.bind(Python("value", [head]), op.span)
+                head = self.bind(Python("value", [head]), op.span, "text")
             if self.form.is_held(head) and self.kind(head.var):
                 head = self.wrapped(head, op.span)
             changes = [Python("append", [subject, head])]

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from typing import Any
 
 import pytest
+from outcomes import module_scope
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.printer import to_text
-from semac.pipeline import compile_source
 
 MODULE = """
 (define (summed m xs) (foldl (fn (m x) (assoc m :count (+ x (or (:count m) 0)))) m xs))
@@ -58,12 +58,7 @@ def outcome(function: Any, args: tuple[Any, ...]) -> tuple[str, str]:
 
 
 def functions(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Any]:
-    scope: dict[str, Any] = {"__name__": "of_python"}
-    with monkeypatch.context() as context:
-        for name, value in environment.items():
-            context.setenv(name, value)
-        exec(compile_source(MODULE, "<test>", "module").code, scope)
-    return scope
+    return module_scope(MODULE, monkeypatch, **environment)
 
 
 @pytest.mark.parametrize("skipped", ["", "own", "versions", "updates,loops"])

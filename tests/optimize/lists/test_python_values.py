@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from outcomes import module_scope
 
 from sema_runtime.values.atoms import char, keyword
 from sema_runtime.values.errors import SemaError
@@ -156,12 +157,7 @@ def outcome(function: Any, args: tuple[Any, ...]) -> Any:
 
 
 def functions(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Any]:
-    scope: dict[str, Any] = {"__name__": "of_python"}
-    with monkeypatch.context() as context:
-        for name, value in environment.items():
-            context.setenv(name, value)
-        exec(compile_source(MODULE, "<test>", "module").code, scope)
-    return scope
+    return module_scope(MODULE, monkeypatch, **environment)
 
 
 @pytest.mark.parametrize("environment", [{}, {"SEMA_SKIP": "foreign"}, {"SEMA_SKIP": "rests,sums,once,cut"}])

@@ -110,7 +110,7 @@ def put(owner: Owner, old: Map, key: Any, value: Any) -> Map:
         old.d[key] = value
         old._order = None
         return old
-    if face is owner.fresh:
+    if face is owner.fresh:  # `noted`, without the time of its call
         undo = owner.undo  # type: ignore[attr-defined]
         d = old.d
         undo.append((old, key, d.get(key, MISSING)))
