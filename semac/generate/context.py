@@ -50,6 +50,8 @@ class ModuleState:
         self.asks_once = "once" not in skipped  # for all operands of nested arithmetic (nested/numbers.py)
         keeps = not (unit.is_text or unit.is_native or is_traced())
         self.keeps_types = keeps and unit.optimize and "kinds" not in skipped  # of parameters (functions.py)
+        merges = not (unit.is_native or is_traced())
+        self.merges_copies = merges and unit.optimize and "copies" not in skipped  # (coalesce/)
 
 
 class Printers:
