@@ -12,12 +12,14 @@ from semac.generate.coalesce.scan import Names, copied, targets_of
 
 
 class Conflicts:
-    """bits: the number of each variable. of: by number, those that are wanted where it is set. wanted: at the start."""
+    """bits: the number of each variable. of: by number, those that are wanted where it is set. unwanted: the statements
+    `y = x` after which nobody wants y."""
 
     def __init__(self, names: Names, bits: dict[str, int]) -> None:
         self.names = names
         self.bits = bits
         self.of = [0] * len(bits)
+        self.unwanted: set[ast.stmt] = set()
         self.caught = 0  # what the handlers around read
         self.exits: list[tuple[int, int]] = []  # of the loops around: wanted after `break`, and after `continue`
         self.reads: dict[ast.stmt, int] = {}
@@ -54,6 +56,8 @@ class Conflicts:
         reads = self.read_by(node)
         if isinstance(node, ast.Assign):
             copy = copied(node)
+            if copy is not None and copy[0] in self.bits:  # what is wanted only grows from round to round
+                (self.unwanted.discard if wanted >> self.bits[copy[0]] & 1 else self.unwanted.add)(node)
             targets = [name for target in node.targets for name in targets_of(target)]
             return self.set(targets, wanted, copy[1] if copy else "") | reads
         if isinstance(node, ast.AugAssign):

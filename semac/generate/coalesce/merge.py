@@ -6,7 +6,7 @@ import ast
 
 from semac.generate.coalesce.conflicts import Conflicts
 from semac.generate.coalesce.scan import BLOCKS, Names, copied
-from semac.generate.pyast import negate, position
+from semac.generate.pyast import has_short_negation, negate, position
 
 VAGUE = ("value", "part_", "arg_", "acc_", "items", "level", "result", "outcome")  # names that tell little
 
@@ -35,13 +35,14 @@ def coalesce(body: list[ast.stmt], parameters: list[str], program: dict[str, str
     for _, target, source in sorted(copies, key=lambda copy: -copy[0]):
         if target in bits and source in bits and not {target, source} & unbound:
             classes.join(target, source)
+    idle = {node for node in conflicts.unwanted if copied(node)[0] not in program}  # type: ignore[index]
     renamed = classes.names()
-    if not renamed:
+    if not renamed and not idle:
         return body
     for old, new in renamed.items():
-        for node in names.nodes[old]:
-            node.id = new
-    return without_copies(body)
+        for name in names.nodes[old]:
+            name.id = new
+    return without_copies(body, idle)
 
 
 def copies_in(body: list[ast.stmt], depth: int) -> list[tuple[int, str, str]]:
@@ -120,15 +121,15 @@ class Classes:
         )
 
 
-def without_copies(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements without those that set a variable to itself."""
+def without_copies(body: list[ast.stmt], idle: set[ast.stmt]) -> list[ast.stmt]:
+    """The statements without those that set a variable to itself, and without idle ones."""
     kept: list[ast.stmt] = []
     for node in body:
         copy = copied(node)
-        if copy is not None and copy[0] == copy[1]:
+        if copy is not None and (copy[0] == copy[1] or node in idle):
             continue
         if isinstance(node, ast.If):
-            node.body, node.orelse = without_copies(node.body), without_copies(node.orelse)
+            node.body, node.orelse = without_copies(node.body, idle), without_copies(node.orelse, idle)
             if not node.body and not node.orelse:
                 kept.append(ast.Expr(node.test, **position(node)))
                 continue
@@ -136,10 +137,26 @@ def without_copies(body: list[ast.stmt]) -> list[ast.stmt]:
                 node.test = negate(node.test, position(node))
                 node.body, node.orelse = node.orelse, []
         elif isinstance(node, ast.For | ast.While | ast.With | ast.Try):
-            node.body = without_copies(node.body) or [ast.Pass(**position(node))]
+            node.body = without_copies(node.body, idle) or [ast.Pass(**position(node))]
             if not isinstance(node, ast.With):
-                node.orelse = without_copies(node.orelse)
+                node.orelse = without_copies(node.orelse, idle)
             for handler in node.handlers if isinstance(node, ast.Try) else ():
-                handler.body = without_copies(handler.body) or [ast.Pass(**position(handler))]
-        kept.append(node)
+                handler.body = without_copies(handler.body, idle) or [ast.Pass(**position(handler))]
+        kept.append(branch_of_choice(node))
     return kept
+
+
+def branch_of_choice(node: ast.stmt) -> ast.stmt:
+    """`if not test: x = y` of `x = x if test else y`, and the like."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.IfExp) or len(node.targets) > 1:
+        return node
+    target, choice, loc = node.targets[0], node.value, position(node)
+    if not isinstance(target, ast.Name):
+        return node
+    if isinstance(choice.orelse, ast.Name) and choice.orelse.id == target.id:
+        test, value = choice.test, choice.body
+    elif isinstance(choice.body, ast.Name) and choice.body.id == target.id and has_short_negation(choice.test):
+        test, value = negate(choice.test, loc), choice.orelse
+    else:
+        return node
+    return ast.If(test, [ast.Assign([target], value, **loc)], [], **loc)
