@@ -49,7 +49,7 @@ class Conflicts:
             together |= 1 << bit
         same = 1 << self.bits[source] if source in self.bits else 0
         for bit in own:
-            self.of[bit] |= (wanted | together) & ~same & ~(1 << bit)
+            self.of[bit] |= wanted & ~same & ~(1 << bit)
         return wanted & ~together
 
     def statement(self, node: ast.stmt, wanted: int) -> int:
