@@ -18,7 +18,9 @@ SHAPE, ROW, OTHER, NOTHING = 0, 1, 2, -1  # what it is told of places: maps, lis
 FIELD_LEVEL = "sema_runtime.values.lookup:field_level"  # a level of the path of an update
 
 KEY_SETS = "sema_runtime.lib.collections.key_sets:"
-FILLS = frozenset(KEY_SETS + name for name in ("fill", "fill_all", "fill_common", "fill_others"))  # of a bare dict
+MERGE_INTO = KEY_SETS + "merge_into"  # `merge` of a bare dict and a map
+FILLS = frozenset((MERGE_INTO, *(KEY_SETS + name for name in ("fill", "fill_all", "fill_common", "fill_others"))))
+TAKE_CONSED = "sema_runtime.lib.collections.list_slices:take_consed"  # `(take count (cons head tail))`
 
 PUSH_ALL = "sema_runtime.lib.collections.lists:push_all"  # of a stack
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
