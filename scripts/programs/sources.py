@@ -28,6 +28,7 @@ from programs.written import (
     sorts,
     statements,
     threaded,
+    walks,
 )
 
 
@@ -75,6 +76,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "defines": (3, lambda seed, _: Source(defines.Programs(seed).program())),
     "statements": (12, lambda seed, _: Source(statements.Programs(seed).program())),
     "rounds": (8, lambda seed, _: Source(rounds.Programs(seed).program())),
+    "walks": (8, lambda seed, _: Source(walks.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

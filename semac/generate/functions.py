@@ -25,7 +25,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import blocks, exit_operands, expressions, operands
 from semac.generate.coalesce import coalesce
-from semac.generate.context import Context
+from semac.generate.context import AT_INDEX, Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
 from semac.generate.names import local_base
@@ -125,6 +125,9 @@ def count_questions(inner: Context, function: Function) -> None:
             for value in asked_for_types(part):
                 if type(value) is Ref:
                     counts[value.var] = counts.get(value.var, 0) + 1
+            if type(part) is Guarded and part.tests[0] == AT_INDEX and type(part.args[0]) is Ref:
+                var = part.args[0].var
+                inner.indexed[var] = inner.indexed.get(var, 0) + inner.module.keeps_items
             if type(part) in (Loop, For):
                 again.update(part.params)  # type: ignore[attr-defined]
             stack += [*operands(part), *blocks(part)]

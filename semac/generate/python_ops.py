@@ -202,6 +202,17 @@ def _flat_rest(args: list[ast.expr], loc: Loc) -> ast.expr:
     return subscript(attribute(args[0], "flat", loc), ast.Slice(const(1, loc), **loc), loc)
 
 
+def _items_after(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`items[at:]`."""
+    return subscript(args[0], ast.Slice(args[1], **loc), loc)
+
+
+def _items_part(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`items[at : at + 3]`."""
+    items, at, count = args
+    return subscript(items, ast.Slice(at, binop(at, ast.Add(), count, loc), **loc), loc)
+
+
 def _list_of(print_: Printer) -> Printer:
     """A list of the language of the items of one of Python's."""
     return lambda args, loc: call(args[-1], [print_(args[:-1], loc)], loc)
@@ -271,6 +282,10 @@ _op("later_in", _later_in, is_named=True)
 _op("part_after", _part_after)
 _op("flat_rest", _list_of(_flat_rest), runtime=LIST_CLASS)
 _op("flat_rest_items", _flat_rest)
+_op("items_after", _items_after)
+_op("items_part", _items_part)
+_op("listed_after", _list_of(_items_after), runtime=LIST_CLASS)
+_op("listed_part", _list_of(_items_part), runtime=LIST_CLASS)
 _op("listed", _list_of(lambda args, loc: args[0]), runtime=LIST_CLASS)  # of a vector
 _op("spread", lambda args, loc: call(args[0], [*args[1:-1], ast.Starred(args[-1], ast.Load(), **loc)], loc), EFFECT)
 _op("spliced", _spliced, runtime=LIST_CLASS)

@@ -18,7 +18,9 @@ SHAPE, ROW, OTHER, NOTHING = 0, 1, 2, -1  # what it is told of places: maps, lis
 FIELD_LEVEL = "sema_runtime.values.lookup:field_level"  # a level of the path of an update
 
 KEY_SETS = "sema_runtime.lib.collections.key_sets:"
-FILLS = frozenset(KEY_SETS + name for name in ("fill", "fill_all", "fill_common", "fill_others"))  # of a bare dict
+MERGE_INTO = KEY_SETS + "merge_into"  # `merge` of a bare dict and a map
+FILLS = frozenset((MERGE_INTO, *(KEY_SETS + name for name in ("fill", "fill_all", "fill_common", "fill_others"))))
+TAKE_CONSED = "sema_runtime.lib.collections.list_slices:take_consed"  # `(take count (cons head tail))`
 
 PUSH_ALL = "sema_runtime.lib.collections.lists:push_all"  # of a stack
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
@@ -26,6 +28,7 @@ MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap
 # Kinds of operations of Python that make a list of the language → those that make its items alone
 ITEMS_OF = {
     "split": "split_items", "sorted": "sorted_items", "flat_rest": "flat_rest_items", "listed": "first_of",
+    "listed_after": "items_after", "listed_part": "items_part",
 }  # fmt: skip
 
 # What builtins that update maps are made of (optimize/loops/updates.py): the map that is updated at a key, checked as

@@ -37,6 +37,7 @@ from semac.optimize.fields.multiple import make_vectors
 from semac.optimize.fields.parts import return_parts
 from semac.optimize.fields.split import split_maps
 from semac.optimize.fields.threads import thread_tests
+from semac.optimize.fused import OUTER, fuse_calls
 from semac.optimize.infer.flow import infer
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME
 from semac.optimize.inline.walk import inline_builtins
@@ -88,7 +89,7 @@ MAKES: dict[str, Kinds | None] = {
     "values": PARTS, "parts": PARTS, "fields": PARTS,
     "rows": SIMPLE | {Comprehension, MakeVector},
     "versions": PARTS | {Closure, Comprehension, Loop},
-    "levels": KEYS, "variables": KEYS, "own": KEYS, "inplace": KEYS,
+    "fused": SIMPLE | {"assoc"}, "levels": KEYS, "variables": KEYS, "own": KEYS, "inplace": KEYS,
 }  # fmt: skip
 SMALL = 64  # operations of a unit of which it pays to ask again after each pass
 
@@ -137,11 +138,12 @@ PASSES: tuple[Pass, ...] = (
     Pass("rests", slice_rests, RESTS, needs="infer"),  # rests of flat lists that loops go through are slices
     Pass("caught", read_caught_fields, (Try, Throw)),  # handlers read entries of errors without making maps of them
     Pass("levels", drop_levels, (LEVEL, UPDATED, "assoc"), needs="infer"),  # checks of updates that types have made
+    Pass("fused", fuse_calls, OUTER, needs="infer"),  # calls on what was made for them alone are one call
     Pass("joins", join_changes, ["assoc"], needs="infer"),  # changes of maps that have no other use are one change
     Pass("sinking", sink_takers, (*TAKERS, "assoc"), needs="infer"),  # new lists are made after the old ones were read
     Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil
     Pass("variables", own_variables, (MakeMap, "hashmap/new"), needs="infer"),  # maps of variables are bare dicts
-    Pass("own", own_maps, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else sees change in place
+    Pass("own", own_maps, ("assoc", "dissoc", "merge"), needs="infer"),  # maps that nobody else sees change in place
     Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
     Pass("stacks", stack_lists, ("cons", "append"), needs="infer"),  # lists that change at their head are Python's
     Pass("growing", grow_lists, ["append"], needs="infer"),  # lists that grow at their end are Python's

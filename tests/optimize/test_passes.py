@@ -53,6 +53,7 @@ OPTIONAL = [
     "cut",
     "kinds",
     "copies",
+    "held",
 ]
 
 

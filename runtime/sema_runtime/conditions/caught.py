@@ -30,13 +30,17 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
             return exc.args[0]
         if kind is ThrownMap:
             return exc.value  # type: ignore[attr-defined]
+        if kind is SemaError:
+            return exc.fields.get("value")  # type: ignore[attr-defined]
     elif key is MESSAGE:
         if kind is SemaError:
             return exc.message  # type: ignore[attr-defined]
         if kind in OF_PYTHON and getattr(exc, "sema_condition", None) is None:
             text = str(exc)
             return f"{kind.__name__}: {text}" if text else kind.__name__
-    elif key is not STACK_TRACE and (kind is Thrown or kind is ThrownMap):
+    elif key is not STACK_TRACE and (
+        kind is Thrown or kind is ThrownMap or (kind is SemaError and not exc.fields)  # type: ignore[attr-defined]
+    ):
         return None
     from sema_runtime.conditions.describe import condition_entry
 

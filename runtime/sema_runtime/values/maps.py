@@ -32,16 +32,17 @@ from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, ValuesView
+    from collections.abc import Iterable, Iterator, ValuesView
     from typing import Any, NoReturn, TypeVar
 
     M = TypeVar("M", bound="Map")
 
 PLAIN = frozenset(ATOMIC | {List})  # stored as they are
 STORED_TRUE, STORED_FALSE = StoredKey(True), StoredKey(False)
-UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
 SMALL = 100  # entries up to which a copy costs no more than taking the dict over (native/c/maps.h has it, too)
 PINNED = 1 << 60
+MOST_ORDERS, WIDEST = 500, 32  # orders of keywords that are remembered, and how many keywords these may have
+_orders: dict[tuple[Any, ...], tuple[list[Any], list[Any]]] = {}  # by the keys as they came: no others equal keywords
 _name: Any = attrgetter("name")
 
 
@@ -56,18 +57,6 @@ def stored(key: Any) -> Any:
         else:
             return key
     return _wrapped(key)
-
-
-def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) -> dict[Any, Any]:
-    """`collect(values)`, a dict by Python's equality (Counter, dict.fromkeys), or by Sema's where that differs."""
-    try:
-        collected = collect(values)
-    except TypeError:  # a key that Python can't hash
-        return collect(map(stored, values))
-    kinds = set(map(type, collected))
-    if kinds <= UNAMBIGUOUS or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
-        return collected
-    return collect(map(stored, values))
 
 
 def _wrapped(key: Any) -> Any:
@@ -275,13 +264,19 @@ class Map:
         return list(map(self.stable().__getitem__, kept))
 
     def _ordered(self) -> tuple[list[Any], list[Any]]:
-        self._order = order = _in_order(self.stable())
+        d = self.stable()
+        names = tuple(d)
+        known = _orders.get(names) if names and type(names[0]) is Keyword and len(names) <= WIDEST else None
+        self._order = order = known or _in_order(d)
         return order
 
     def pairs(self) -> list[tuple[Any, Any]]:
         """(key, value) in key order."""
         keys, kept = self._order or self._ordered()
-        return list(zip(keys, map(self.stable().__getitem__, kept)))  # noqa: B905  (equally long)
+        d = self.d if len(self.d) <= SMALL else self.stable()
+        if keys is kept:
+            return [(key, d[key]) for key in keys]
+        return [(key, d[own]) for key, own in zip(keys, kept, strict=True)]
 
     # What Python sees
 
@@ -485,6 +480,10 @@ def _in_order(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
         (kind,) = kinds
         if kind is Keyword or kind is Symbol:
             keys = sorted(d, key=_name)
+            if len(keys) <= WIDEST:
+                if len(_orders) >= MOST_ORDERS:
+                    _orders.clear()
+                _orders[tuple(d)] = keys, keys
             return keys, keys
         if kind is str or kind is int or kind is tuple:
             try:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Parts = tuple[str, Iterable[Any], str]
 
 CHAR_NAMES = {" ": "space", "\n": "newline", "\t": "tab", "\r": "return", "\0": "nul"}
+BRACKETS = frozenset(("list", "vector", "map", "hashmap"))
+DEPTH = 8  # of values that are shown by calls of a function for each level
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
 
@@ -28,6 +30,9 @@ def to_text(value: Any) -> str:
     atom = ATOMS.get(type(value))
     if atom is not None:
         return atom(value)
+    text = _shallow(value, DEPTH)
+    if text is not None:
+        return text
     parts = _parts(value)
     return _opaque(value) if parts is None else _nested(parts)
 
@@ -39,6 +44,9 @@ def display(value: Any) -> str:
     atom = ATOMS.get(type(value))
     if atom is not None:
         return atom(value)
+    text = _shallow(value, DEPTH)
+    if text is not None:
+        return text
     parts = _parts(value)
     return _opaque(value, str) if parts is None else _nested(parts)
 
@@ -171,6 +179,31 @@ def _flat_pairs(value: Any) -> Iterator[Any]:
         return
     for pair in value.pairs():
         yield from pair
+
+
+def _shallow(value: Any, depth: int) -> str | None:
+    """The text of a list, vector or map of the language that holds atoms and such values down to a depth; None for any
+    other value. Most are so, and `_nested` takes twice as long."""
+    name = NAMES.get(type(value))
+    pieces = []
+    if not depth or name not in BRACKETS or type(value) is dict:
+        return None
+    if name == "list" or name == "vector":
+        for item in value:
+            atom = ATOMS.get(type(item))
+            text = atom(item) if atom is not None else _shallow(item, depth - 1)
+            if text is None:
+                return None
+            pieces.append(text)
+        return f"({' '.join(pieces)})" if name == "list" else f"[{' '.join(pieces)}]"
+    for key, item in value.pairs():
+        atom = ATOMS.get(type(item))
+        text = atom(item) if atom is not None else _shallow(item, depth - 1)
+        shown = f":{key.name}" if type(key) is Keyword else to_text(key)
+        if text is None:
+            return None
+        pieces.append(f"{shown} {text}")
+    return f"{{{' '.join(pieces)}}}"
 
 
 def _nested(parts: Parts) -> str:

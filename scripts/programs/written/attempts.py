@@ -56,7 +56,7 @@ class Programs(Choices):
 
     def statement(self, s: str, depth: int) -> str:
         """An expression for a state, made of the state of a variable."""
-        what = self.random.randrange(13) if depth else self.random.randrange(4)
+        what = self.random.randrange(14) if depth else self.random.randrange(4)
         if what < 3:
             return self.change(s)
         if what == 3:
@@ -74,6 +74,8 @@ class Programs(Choices):
         if what == 11:
             first = f"(when {self.test(s)} (throw {self.thrown(s)}))"
             return f"(begin {first} {self.statement(s, inner)})"
+        if what == 13:
+            return self.read_later(s, inner)
         if what == 12:
             new = self.fresh("s")
             keys = self.pick("(list 1 2 3)", "(range 3)")
@@ -131,6 +133,30 @@ class Programs(Choices):
             f"(-> {s} (assoc :b {self.number(s)}) (assoc-in [:a {key}] i))",
             f"(assoc {s} :in (dissoc (:in {s}) {key}))",
             f"(assoc-in {s} [:in {key}] (get-in {s} [:in {self.key(s)}] {{:n 5}}))",
+            self.at_once(s, key),
+        )
+
+    def at_once(self, s: str, key: str) -> str:
+        """Changes by builtins that take a whole map or list."""
+        return self.pick(
+            f"(merge {s} {{:b {self.number(s)}}})",
+            f"(merge {s} {{:b {self.number(s)} :c i}} {self.pick('{}', s, 'start')})",
+            f"(assoc {s} :a (merge (:a {s}) {{{key} {self.number(s)}}}))",
+            f"(assoc {s} :in (merge (:in {s}) (:in {self.pick(s, 'start', 'current')})))",
+            f"(assoc {s} :a (map/map-vals (fn (v) (if (int? v) (+ v 1) v)) (:a {s})))",
+            f"(assoc {s} :in (map/map-vals (fn (m) (assoc m :n {self.number(s)})) (:in {s})))",
+            f"(map/update {s} :a (fn (m) (map/filter (fn (k v) (not (= k {key}))) m)))",
+            f"(assoc {s} :log (take {self.pick('1', '3')} (cons {self.number(s)} (get {s} :log '()))))",
+        )
+
+    def read_later(self, s: str, depth: int) -> str:
+        """What a state held is read after another function has changed the state."""
+        part, new = self.fresh("t"), self.fresh("s")
+        read = self.pick(f":b (:n {part})", f":c (:m {part})", f":b (:n {part}) :c (get-in {part} [:m i])")
+        changed = f"({self.function_name()} {s} i)" if self.functions else self.statement(s, depth)
+        return (
+            f"(let (({part} (get-in {s} [:in {self.key(s)}] {{:n 0 :m {{}}}}))) "
+            f"(let (({new} {changed})) (assoc {new} {read})))"
         )
 
     def key(self, s: str) -> str:

@@ -115,7 +115,12 @@ class Programs(Choices):
             return old
         key = self.key(scope)
         if what == 5:
-            return f"(dissoc {old} {key})"
+            added = "{:n 1}" if self.is_nested else self.int(scope)
+            return self.pick(
+                f"(dissoc {old} {key})",
+                f"(merge {old} {{{key} {added}}})",
+                f"(merge {old} {self.known(MAP, scope)})",
+            )
         if what == 6:
             return f"(if {self.test(scope)} {self.map(depth - 1, scope)} {old})"
         if what == 7:

@@ -15,7 +15,7 @@ from semac.anf.nodes import Expr, Op, Ref
 from semac.anf.walk import bound, operands, pattern_vars
 from semac.ir.intrinsics import BY_DEFAULT, KEYWORD_GET, LEVEL, LOOK, MAP_CLASSES, UPDATED
 from semac.ir.nodes import Var
-from semac.optimize.own.dicts import read_positions
+from semac.optimize.own.dicts import lent_positions, read_positions
 from semac.optimize.own.representation import known_callee
 from semac.types.lattice import DICT
 
@@ -127,8 +127,10 @@ def of_builtin(op: anf.CallBuiltin, var: Any) -> list[Use]:
         return each(args, PARTS)
     if name == "keys":  # which never change
         return each(args, READ)
-    read = read_positions(name, len(args))
-    return [use for index, arg in enumerate(args) for use in each([arg], READ if index in read else LEAK)]
+    if name == "merge":  # what it gives may be one of them
+        return each(args, ALIAS)
+    hows = dict.fromkeys(lent_positions(name, len(args)), PARTS) | dict.fromkeys(read_positions(name, len(args)), READ)
+    return [use for index, arg in enumerate(args) for use in each([arg], hows.get(index, LEAK))]
 
 
 def looked_up(args: list[Expr]) -> list[Use]:
@@ -182,6 +184,8 @@ def sources_of(op: Op) -> list[tuple[Expr, tuple[Expr, ...]]]:
             return [(op.args[0], ()), *((value, ()) for value in values)]  # type: ignore[attr-defined]
         if op.name == "get" and len(op.args) in (2, 3):  # type: ignore[attr-defined]
             return found(op.args)  # type: ignore[attr-defined]
+        if op.name == "merge":  # type: ignore[attr-defined]
+            return [(arg, ()) for arg in op.args]  # type: ignore[attr-defined]
     if kind is anf.CallRuntime:
         if op.path in (KEYWORD_GET, LOOK):  # type: ignore[attr-defined]
             return found(op.args)  # type: ignore[attr-defined]

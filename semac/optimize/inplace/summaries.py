@@ -12,7 +12,8 @@ from semac.anf.walk import exit_operands
 from semac.ir.nodes import Var
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import Path
-from semac.optimize.inplace.roles import ALIAS, GIVE, READ, TAKE, Use
+from semac.optimize.inplace.regions import OTHER, Region, root
+from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, READ, TAKE, Use
 from semac.optimize.own.code import Code
 
 Keys = frozenset[Any] | None  # None: any
@@ -30,6 +31,7 @@ class Summaries:
         self.flows = flows
         self.known: dict[Var, Keys] = {}
         self.read: dict[Var, Keys] = {}
+        self.acts: dict[Code, dict[Region, Keys] | None] = {}
         self.parts = {param: part for part in flows.code if part.function is not None for param in part.function.params}
 
     def changed_keys(self, param: Var) -> Keys:
@@ -51,6 +53,47 @@ class Summaries:
                     return None
                 keys.update(changed)
         return frozenset(keys)
+
+    def leaves(self, param: Var, region: Region, keys: Keys) -> bool:
+        """Whether a call of the function of a parameter changes nothing that is read under some keywords of maps of a
+        region, nor what is in it."""
+        part = self.parts.get(param)
+        changes = self.changes(part) if part is not None else None
+        if changes is None or keys is None:
+            return False
+        changed = changes.get(root(region), frozenset())
+        if changed is None or not changed.isdisjoint(keys):
+            return False
+        inner = root(region).inner
+        read = [inner[name] for name in {OTHER, *(key[1] for key in keys)} if name in inner]
+        return all(self.flows.reached(part).isdisjoint(changes) for part in read)
+
+    def changes(self, part: Code) -> dict[Region, Keys] | None:
+        """The regions whose maps a function, or one that it calls, may change, and under which keywords; None: nobody
+        knows."""
+        if part not in self.acts:
+            self.acts[part] = None  # while it is looked for: functions that call each other
+            self.acts[part] = self.changes_of(part)
+        return self.acts[part]
+
+    def changes_of(self, part: Code) -> dict[Region, Keys] | None:
+        found: dict[Region, Keys] = {}
+        for use in self.flows.consumed(part):
+            if use.how in (TAKE, FILL):
+                keys = frozenset(map(self.flows.key, use.keys))
+                inner = {self.flows.region(use.var): keys if all(map(is_keyword, keys)) else None}
+            elif use.how == GIVE:
+                called = self.parts.get(use.target)
+                known = self.changes(called) if called is not None else None
+                if known is None:
+                    return None
+                inner = known
+            else:
+                continue
+            for region, changed in inner.items():
+                before = found.get(region, frozenset())
+                found[region] = None if before is None or changed is None else before | changed
+        return found
 
     def changed_at(self, place: Path | None, use: Use, param: Var) -> Iterable[Any] | None:
         """The keys of a parameter's map at which a use changes what is at a place in it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import CallRuntime, Expr, Let, Lit, MakeMap, Op, Python, Ref
-from semac.ir.intrinsics import KEYWORD_GET, NEW_KEY, STORED
+from semac.ir.intrinsics import KEYWORD_GET, MERGE_INTO, NEW_KEY, STORED
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.keys import is_stored_key
@@ -41,6 +41,9 @@ class Dicts(Representation):
             return self.each(op, {0: READ})
         if (op.name == "assoc" and count >= 3 and count % 2) or (op.name == "dissoc" and count >= 2):
             uses = self.each(op, {0: CHANGE})
+            return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
+        if op.name == "merge" and count == 2 and op.args[1].type.only(DICT):
+            uses = self.each(op, {0: CHANGE, 1: LEND})
             return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
         return self.each(op, dict.fromkeys(lent_positions(op.name, count), LEND))
 
@@ -93,7 +96,7 @@ def own_maps(unit: Unit) -> None:
     Assumes types and escapes as inferred. Sound because a dict is changed only where liveness shows that its map is
     read nowhere else afterwards under the name it had before.
     """
-    if calls_any(unit, frozenset(("assoc", "dissoc"))):
+    if calls_any(unit, frozenset(("assoc", "dissoc", "merge"))):
         rewrite_groups(unit, Dicts(), DictRewriter)
 
 
@@ -151,9 +154,13 @@ class DictRewriter(Rewriter):
         replace(instr, new)
 
     def changed(self, instr: Let) -> Ref:
-        """`(assoc m k v ...)` as `m[k] = v`, `(dissoc m k)` as `m.pop(k, None)`."""
+        """`(assoc m k v ...)` as `m[k] = v`, `(dissoc m k)` as `m.pop(k, None)`, `(merge m other)` as an update."""
         op: Any = instr.op
         subject: Ref = op.args[0]
+        if op.name == "merge":
+            merged = CallRuntime(MERGE_INTO, [subject, self.shared(op.args[1], op.span)], span=op.span, type=op.type)
+            self.out.append(Let(None, merged))
+            return subject
         if op.name == "dissoc":
             for key in op.args[1:]:
                 dropped = Python("drop_key", [subject, self.key(key, op.span)], span=op.span, type=atom(NIL))

@@ -29,15 +29,36 @@ INDEXED = [  # each loop holds an index
     "(if (= k (car xs)) (outer (cdr xs) (cons k out)) (inner (+ k 1))))))) (f (list 2 0 3))",
     "(define (f t) (let loop ((cs (string->list t)) (n 0)) (cond ((null? cs) n) ((= (car cs) #\\a) (loop (cdr cs) (+ n 1)))"
     ' ((null? (cdr cs)) (list :last (car cs) n)) (else (loop (cddr cs) n))))) (list (f "aaba") (f "abc") (f "ab"))',
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (or (null? xs) (> n 9)) xs (loop (cdr xs) (+ n (length xs)))))) (f (list 1 2 3))",
+    WALK.format(
+        body="(if (and (null? a) (empty? b)) (reverse out) (loop (if (null? a) a (cdr a)) (if (null? b) '() (rest b)) "
+        "(cons [(if (null? a) 0 (car a)) (if (null? b) 0 (car b))] out)))"
+    ),
+    "(define (f xs) (let loop ((xs xs) (out '())) (if (null? xs) (reverse out) (let in ((ys (rest xs)) (n 1)) "
+    "(if (and (not (null? ys)) (= (car ys) (car xs))) (in (rest ys) (+ n 1)) (loop ys (cons [(car xs) n] out)))))))"
+    " (f (list 1 1 1 2 3 3))",
+    "(define (f xs) (let loop ((xs xs) (out '())) (if (null? xs) (reverse out) (let ((left (let in ((ys (rest xs))) "
+    "(if (and (not (null? ys)) (= (car ys) (car xs))) (in (rest ys)) ys)))) (loop left (cons (car xs) out))))))"
+    " (f (list 1 1 1 2 3 3))",
+    "(define (f xs) (let loop ((xs xs) (out '())) (if (null? xs) (reverse out) (loop (drop 3 xs) (cons (take 3 xs) out)))))"
+    " (f (range 8))",
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n (loop (rest xs) (+ n (nth xs 2)))))) "
+    "(list (try (f (list 1 2 3 4)) (catch e (:message e))) (try (f (range 5)) (catch e (list (:message e) (:type e)))))",
+    "(define (f xs n) (let loop ((xs xs) (out '())) (if (null? xs) out (loop (drop n xs) (cons (take n xs) out))))) "
+    "(list (f (range 5) 2) (f (range 3) (length '(1 2))))",
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n "
+    "(loop (rest xs) (+ n (length (filter (fn (y) (< y (first xs))) (rest xs)))))))) (f (list 3 1 2 0))",
 ]
 KEPT = [  # the list is wanted as it is in a round
-    "(define (f xs) (let loop ((xs xs) (n 0)) (if (or (null? xs) (> n 9)) xs (loop (cdr xs) (+ n (length xs)))))) (f (list 1 2 3))",
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (or (null? xs) (> n 9)) xs (loop (cdr xs) (+ n (foldl max 0 (map (fn (g) (g)) (list (fn () (car xs)))))))))) (f (list 1 2 3))",
     "(define (f xs) (let loop ((xs xs) (fs '())) (if (null? xs) (map (fn (g) (g)) fs) (loop (cdr xs) (cons (fn () xs) fs)))))"
     " (f (list 1 2 3))",
     "(define (f xs) (let loop ((xs xs)) (if (null? xs) 0 (if (= 1 (car xs)) (loop (list 5 6)) (loop (cdr xs)))))) (f (list 1 2 3))",
     "(define (f xs) (let loop ((xs xs) (seen '())) (if (null? xs) seen (loop (cdr xs) (cons xs seen))))) (f (list 1 2 3))",
 ]
 READ = [
+    "(define (f n) (let loop ((xs (range 5)) (out '())) (if (null? xs) out (loop (drop n xs) (cons (take n xs) out))))) "
+    "(list (f 2) (map (fn (n) (try (f n) (catch e (list (:message e) (:type e))))) (list 3 (* 4611686018427387904 4))))",
     WALK.format(
         body="(if (empty? b) (list a out) (loop (if (odd? (first b)) (rest a) a) (rest b) (cons (car a) out)))"
     ),

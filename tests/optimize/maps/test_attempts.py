@@ -82,6 +82,20 @@ SHARED = {
         " (define (spend s k n) (assoc-in (assoc-in s [:spent k] n) [:left k] (- (balance s k) n)))"
         " (define (run n) (foldl (fn (s i) (spend s (mod i 3) i)) {:left {} :spent {}} (range n))) (run 9)"
     ),
+    "an entry of a part that a function leaves alone": (
+        "(define (move s id to) (-> s (assoc-in [:in id :status] to) (update-in [:counts to] (fn (n) (+ 1 (or n 0))))))"
+        " (define (step s i) (let ((t (get-in s [:in (mod i 3)])))"
+        " (assoc (move s (mod i 3) (if (even? i) :open :closed)) :last (:opened t) :held (:more t))))"
+        " (foldl step {:in {0 {:opened 1} 1 {:opened 2} 2 {:opened 3 :more {:x 1}}} :counts {}} (range 7))"
+    ),
+    "a map whose values a function computes": (
+        "(define (step s i) (assoc s :in (map/map-vals (fn (v) (+ v i)) (assoc (:in s) i i)) :n i))"
+        " (define (run n) (foldl step {:in {} :n 0} (range n))) (run 5)"
+    ),
+    "a map that is merged": (
+        "(define (step s i) (merge (assoc s :in (merge (:in s) {i i})) {:n i :log (take 2 (cons i (:log s)))}))"
+        " (define (run n) (foldl step {:in {} :log '()} (range n))) (run 5)"
+    ),
     "what is there instead of an entry": (
         "(define (user s k) (get-in s [:users k] {:n 0 :log '()})) (define (note s k i) (let ((u (user s k)))"
         " (assoc-in s [:users k] (assoc u :n (+ 1 (:n u)) :log (cons i (:log u))))))"
@@ -103,6 +117,25 @@ SHARED = {
 }
 
 KEPT = {
+    "a part that a function changes is read afterwards": (
+        "(define (move s id to) (assoc-in s [:in id :status] to))"
+        " (define (deep s id) (assoc-in s [:in id :more :x] id))"
+        " (define (step s i) (let ((t (get-in s [:in (mod i 3)]))) (assoc (move s (mod i 3) i) :seen (:status t))))"
+        " (define (step2 s i) (let ((t (get-in s [:in (mod i 3)]))) (assoc (deep s (mod i 3)) :held (:more t))))"
+        " (define start {:in {0 {:more {}} 1 {:more {}} 2 {:more {}}}})"
+        " (list (foldl step start (range 7)) (foldl step2 start (range 7)))"
+    ),
+    "a part that is in a map twice": (
+        "(define (move s id to) (assoc-in s [:in id :status] to))"
+        " (define (step s i) (let ((t (get-in s [:in (mod i 3)])))"
+        " (assoc (assoc-in (move (assoc s :alias t) (mod i 3) i) [:alias :opened] i) :seen (:opened t))))"
+        " (foldl step {:in {0 {:opened 1} 1 {:opened 2} 2 {:opened 3}}} (range 7))"
+    ),
+    "what was merged is kept": (
+        "(define all '()) (define (step s i) (let ((m (merge s {:n i} (if (odd? i) {} {:k i}))))"
+        " (when (= 0 (mod i 3)) (set! all (cons m all))) (merge m {:in (merge (get m :in {}) m)})))"
+        " (define (run n) (foldl step {:n 0} (range n))) (list (run 4) all)"
+    ),
     "a map that changes while it is gone through": (
         "(define (run n) (foldl (fn (s i) (assoc s :in"
         " (foldl (fn (m e) (assoc m (+ (first e) 1) (+ (nth e 1) (count m))))"

@@ -1,4 +1,4 @@
-"""Dicts that many keys get one value in, as maps that serve as sets do: what loops over keys come to.
+"""Dicts that get many entries at once: one value under many keys, as in maps that serve as sets, or those of a map.
 
 `d` is a dict that only emitted code has, and that these functions give back; the keys are stored as they are.
 """
@@ -40,6 +40,12 @@ def fill_common(d: dict[Any, Any], keys: Map, others: Map, value: Any) -> dict[A
 def fill_others(d: dict[Any, Any], keys: Map, others: Map, value: Any) -> dict[Any, Any]:
     """Sets the keys of a map that another one hasn't."""
     d.update(dict.fromkeys(keys.stable().keys() - others.stable().keys(), value))
+    return d
+
+
+def merge_into(d: dict[Any, Any], other: Map) -> dict[Any, Any]:
+    """Sets the entries of a map."""
+    d.update(other.stable())
     return d
 
 

@@ -6,13 +6,15 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.values.equality import equal, holds, position_of
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import ATOMIC, Map, distinct, program_key, stored
+from sema_runtime.values.maps import ATOMIC, Map, program_key, stored
 from sema_runtime.values.sequences import elements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
+
+UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
 
 
 @builtin("list/contains?", type="seq|array, any -> bool", pure=True)
@@ -48,6 +50,18 @@ def list_unique(collection: Any) -> List:
     if ATOMIC.issuperset(map(type, items)):
         return List(list(dict.fromkeys(items)))
     return List(list(map(program_key, distinct(items, dict.fromkeys))))
+
+
+def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) -> dict[Any, Any]:
+    """`collect(values)`, a dict by Python's equality (Counter, dict.fromkeys), or by Sema's where that differs."""
+    try:
+        collected = collect(values)
+    except TypeError:  # a key that Python can't hash
+        return collect(map(stored, values))
+    kinds = set(map(type, collected))
+    if kinds <= UNAMBIGUOUS or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
+        return collected
+    return collect(map(stored, values))
 
 
 @builtin("list/dedupe", type="seq a|array a -> flat a fresh", pure=True)

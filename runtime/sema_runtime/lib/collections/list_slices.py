@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import chain
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.collections.lists import cons, nth
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.lists import List, first_items
+from sema_runtime.values.lists import List, first_items, tail_of
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import to_text
 from sema_runtime.values.sequences import INT_LIMIT, elements, size, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -34,8 +36,22 @@ def take(count: Any, collection: Any) -> List:
     if type(count) is not int or not 0 <= count < INT_LIMIT:
         count = _count(count, "take")
     if type(collection) is List:
+        flat = collection.flat
+        if flat is not None:
+            return List(flat[:count])
+        rest = collection.next
+        if count and rest is not None and rest.flat is not None:  # as in `(take 5 (cons x log))`
+            return List([collection.car, *rest.flat[: count - 1]])
         return List(first_items(collection, count))
     return List(elements(collection, "take")[:count])
+
+
+def take_consed(count: int, head: Any, tail: Any) -> List:
+    """`(take count (cons head tail))` of a positive count, without the cell."""
+    if type(tail) is not List:
+        return take(count, cons(head, tail))
+    flat = tail.flat
+    return List([head, *(flat[: count - 1] if flat is not None else first_items(tail, count - 1))])
 
 
 @builtin("drop", type="int, seq a|array a -> flat a fresh", pure=True)
@@ -57,8 +73,9 @@ def list_take_last(count: Any, collection: Any) -> List:
 
     (list/take-last 2 '(1 2 3)) => (2 3)
     """
-    count = size(count, "list/take-last")
-    items = elements(collection, "list/take-last")
+    if type(count) is not int or not 0 <= count < INT_LIMIT:
+        count = size(count, "list/take-last")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "list/take-last")
     return List(items[max(0, len(items) - count) :])
 
 
@@ -105,12 +122,13 @@ def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
     (list/sliding (range 6) 2 3) => ((0 1) (3 4))
     """
     items = elements(collection, "list/sliding")
-    width = size(width, "list/sliding")
-    step = size(step, "list/sliding")
-    if width == 0:
-        raise SemaError("list/sliding: size must be positive")
-    if step == 0:
-        raise SemaError("list/sliding: step must be positive")
+    if not type(width) is type(step) is int or not (0 < width < INT_LIMIT and 0 < step < INT_LIMIT):
+        width = size(width, "list/sliding")
+        step = size(step, "list/sliding")
+        if width == 0:
+            raise SemaError("list/sliding: size must be positive")
+        if step == 0:
+            raise SemaError("list/sliding: step must be positive")
     return List([List(items[start : start + width]) for start in range(0, len(items) - width + 1, step)])
 
 
@@ -260,3 +278,8 @@ def list_join(collection: Any, separator: Any, last_separator: Any = MISSING) ->
     if len(texts) < 2:
         return "".join(texts)
     return separator.join(texts[:-1]) + last_separator + texts[-1]  # type: ignore[no-any-return]
+
+
+def nth_after(items: Sequence[Any], start: int, index: int) -> Any:
+    """`nth` of the list that begins at an index of a sequence."""
+    return nth(tail_of(items, start), index)

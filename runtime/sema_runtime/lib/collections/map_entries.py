@@ -36,6 +36,8 @@ def map_entries(collection: Any) -> List:
 
 def map_pairs(collection: Any) -> list[tuple[Any, Any]]:
     """Keys and values of a map, in the order of the keys. Emitted loops run over them."""
+    if type(collection) is Map:
+        return collection.pairs()
     names = in_text_order(collection)
     if names is not None:
         return list(zip(names, map(collection.__getitem__, names), strict=True))
@@ -48,14 +50,24 @@ def map_from_entries(entries: Any) -> Map:
 
     (map/from-entries '((:a 1) (:b 2))) => {:a 1 :b 2}
     """
-    pairs: list[tuple[Any, Any]] = []
+    made: dict[Any, Any] = {}
     for entry in seq(entries, "map/from-entries: expected a list of [key value] pairs"):
-        pair = seq(entry, "map/from-entries: each entry must be a [key value] pair")
+        kind = type(entry)
+        pair = (
+            entry
+            if kind is tuple
+            else entry.flat or entry.items
+            if kind is List
+            else seq(entry, "map/from-entries: each entry must be a [key value] pair")
+        )
         if len(pair) != 2:
             raise SemaError("map/from-entries: each entry must be a pair (key value)")
-        check_key(pair[0], "map/from-entries")
-        pairs.append((pair[0], pair[1]))
-    return Map.of(pairs)
+        key, value = pair
+        if type(key) not in ATOMIC:
+            check_key(key, "map/from-entries")
+            key = stored(key)
+        made[key] = value
+    return Map(made)
 
 
 @builtin("map/zip", type="seq a, seq b -> map a b fresh", pure=True)
@@ -94,12 +106,14 @@ def map_map_keys(function: Any, collection: Any) -> Map:
     pairs = source.pairs()
     if not callable(function) and pairs:
         not_callable(function)
-    renamed: list[tuple[Any, Any]] = []
+    renamed: dict[Any, Any] = {}
     for key, value in pairs:
         key = function(key)
-        check_key(key, "map/map-keys")
-        renamed.append((key, value))
-    return type(source).of(renamed)
+        if type(key) not in ATOMIC:
+            check_key(key, "map/map-keys")
+            key = stored(key)
+        renamed[key] = value
+    return type(source)(renamed)
 
 
 @builtin("map/filter", type="now (a|c, b|d -> any), map a b|hashmap c d -> map a b|hashmap c d fresh")
@@ -109,11 +123,16 @@ def map_filter(predicate: Any, collection: Any) -> Map:
     (map/filter (fn (k v) (> v 1)) {:a 1 :b 2}) => {:b 2}
     """
     source = mapping(collection, "map/filter: argument 2 must be a map; predicate receives (key value)")
-    pairs = source.pairs()
-    if not callable(predicate) and pairs:
+    keys, kept, d = source.sorted_keys(), source.stored_keys(), source.stable()
+    if not callable(predicate) and keys:
         not_callable(predicate)
-    kept = [pair for pair in pairs if (held := predicate(*pair)) is not None and held is not False]
-    return type(source).of(kept)
+    return type(source)(
+        {
+            own: value
+            for key, own in zip(keys, kept, strict=True)
+            if (held := predicate(key, value := d[own])) is not None and held is not False
+        }
+    )
 
 
 @builtin("map/select-keys", type="map a b|hashmap c d, seq e -> map e b|hashmap e d fresh", pure=True)

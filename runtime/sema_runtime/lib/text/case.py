@@ -42,8 +42,9 @@ def string_capitalize(text: Any) -> str:
 
     (string/capitalize "hELLO world") => "Hello world"
     """
-    strings(text)
-    return _capitalized(text)
+    if not isinstance(text, str):
+        strings(text)
+    return text.capitalize() if text.isascii() else _capitalized(text)
 
 
 def _capitalized(text: str) -> str:

@@ -136,8 +136,11 @@ def string_before(text: Any, mark: Any) -> str:
 
     (string/before "a/b/c" "/") => "a"
     """
-    strings(text, mark)
-    return _first(text, mark)[0]
+    if not (isinstance(text, str) and isinstance(mark, str)):
+        strings(text, mark)
+    at = text.find(mark)
+    before: str = text if at < 0 else text[:at]
+    return before
 
 
 @builtin("string/before-last", type="str, str -> str", pure=True, total=True)
@@ -146,8 +149,11 @@ def string_before_last(text: Any, mark: Any) -> str:
 
     (string/before-last "a/b/c" "/") => "a/b"
     """
-    strings(text, mark)
-    return _last(text, mark)[0]
+    if not (isinstance(text, str) and isinstance(mark, str)):
+        strings(text, mark)
+    at = text.rfind(mark)
+    before: str = text if at < 0 else text[:at]
+    return before
 
 
 @builtin("string/after", type="str, str -> str", pure=True, total=True)
@@ -157,9 +163,11 @@ def string_after(text: Any, mark: Any) -> str:
     (string/after "a/b/c" "/") => "b/c"
     (string/after "abc" "/") => "abc"
     """
-    strings(text, mark)
-    before, separator, after = _first(text, mark)
-    return after if separator else before
+    if not (isinstance(text, str) and isinstance(mark, str)):
+        strings(text, mark)
+    at = text.find(mark)
+    after: str = text if at < 0 else text[at + len(mark) :]
+    return after
 
 
 @builtin("string/after-last", type="str, str -> str", pure=True, total=True)
@@ -168,9 +176,11 @@ def string_after_last(text: Any, mark: Any) -> str:
 
     (string/after-last "a/b/c" "/") => "c"
     """
-    strings(text, mark)
-    before, separator, after = _last(text, mark)
-    return after if separator else before
+    if not (isinstance(text, str) and isinstance(mark, str)):
+        strings(text, mark)
+    at = text.rfind(mark)
+    after: str = text if at < 0 else text[at + len(mark) :]
+    return after
 
 
 @builtin("string/between", type="str, str, str -> str", pure=True, total=True)

@@ -1,0 +1,91 @@
+"""Calls of builtins on what another operation has just made, for nothing else, are one call.
+
+`(merge state {:a 1 :b 2})` is `(assoc state :a 1 :b 2)`, which later passes can have change a map in place.
+`(take 5 (cons entry log))` makes no cell. Assumes inferred types. Sound because the first operand of `merge` surely is
+a map, whose kind the result has either way, and because neither `cons` nor `take` of a literal number can fail.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from semac.anf.build import is_fixed
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Let, Lit, MakeMap, Op, Ref
+from semac.anf.walk import all_blocks, exit_operands, operands
+from semac.ir.intrinsics import TAKE_CONSED
+from semac.ir.nodes import Var
+from semac.ir.unit import Unit
+from semac.optimize.keys import is_stored_key
+from semac.optimize.operators import replace
+from semac.types.lattice import DICT
+
+OUTER = ("merge", "take")
+MOST_ENTRIES = 6  # of a map that is written out; merging more is as fast
+MOST_TAKEN = 1 << 30
+
+
+def fuse_calls(unit: Unit) -> None:
+    """Rewrites the calls in a unit; the text for people keeps them."""
+    if unit.is_text:
+        return
+    everything = [block for form in unit.blocks for block in all_blocks(form)]
+    outer = {
+        part.var
+        for block in everything
+        for instr in block.instrs
+        if type(instr.op) is CallBuiltin and instr.op.name in OUTER and (part := made_for(instr.op)) is not None
+    }
+    if not outer:
+        return
+    used: Counter[Var] = Counter()
+    for block in everything:
+        values = [value for instr in block.instrs for value in operands(instr.op)]
+        used.update(value.var for value in (*values, *exit_operands(block.exit)) if type(value) is Ref)
+    for block in everything:
+        fuse(block, {var for var in outer if used[var] == 1})
+
+
+def made_for(op: CallBuiltin) -> Ref | None:
+    """The operand that may have been made for a call alone."""
+    part = op.args[1] if len(op.args) == 2 else None
+    if type(part) is not Ref or part.var.name or not is_fixed(part.var) or part.var.is_global:
+        return None
+    made = part.var.op
+    if op.name == "merge":
+        return part if type(made) is MakeMap and op.args[0].type.only(DICT) and is_short(made) else None
+    count = op.args[0].value if type(op.args[0]) is Lit else None
+    is_consed = type(made) is CallBuiltin and made.name == "cons" and len(made.args) == 2
+    return part if is_consed and type(count) is int and 0 < count < MOST_TAKEN and not op.as_value else None
+
+
+def is_short(made: MakeMap) -> bool:
+    """Whether a map has few entries, all of them under keys that maps store as they are."""
+    return not made.is_raw and 0 < len(made.items) <= 2 * MOST_ENTRIES and all(map(is_stored_key, made.items[::2]))
+
+
+def fuse(block: Block, parts: set[Var]) -> None:
+    """Rewrites a block. parts: variables that are used once, by a call that may take over what made their value."""
+    made: dict[Var, Let] = {}
+    dropped: set[int] = set()
+    for instr in block.instrs:
+        op = instr.op
+        part = made_for(op) if type(op) is CallBuiltin and op.name in OUTER else None
+        if part is not None and part.var in made and all(map(stays, operands(made[part.var].op))):
+            replace(instr, fused(op, made[part.var].op))  # type: ignore[arg-type]
+            dropped.add(id(made[part.var]))
+        if instr.var in parts:
+            made[instr.var] = instr
+    if dropped:
+        block.instrs = [instr for instr in block.instrs if id(instr) not in dropped]
+
+
+def fused(op: CallBuiltin, made: Op) -> Op:
+    if type(made) is MakeMap:
+        args = [op.args[0], *made.items]
+        return CallBuiltin("assoc", args, tail=op.tail, fixed=True, span=op.span, type=op.type)
+    return CallRuntime(TAKE_CONSED, [op.args[0], *made.args], span=op.span, type=op.type)  # type: ignore[attr-defined]
+
+
+def stays(value: Expr) -> bool:
+    """Whether an operand is the same where the second call stands."""
+    return type(value) is not Ref or (is_fixed(value.var) and not value.var.is_global)
