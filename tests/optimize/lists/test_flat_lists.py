@@ -11,8 +11,6 @@ WALK = (
     "(define (f xs ys) (let loop ((a xs) (b ys) (out '())) {body})) (f (list 1 4 6) (map (fn (x) (* x x)) (range 4)))"
 )
 INDEXED = [  # each loop holds an index
-    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n "
-    "(loop (cdr xs) (+ n (reduce (fn (a b) (if (> a b) a b)) (list 1 (car xs)))))))) (f (list 1 2 3))",
     WALK.format(
         body="(cond ((null? a) (append (reverse out) b)) ((null? b) (append (reverse out) a)) "
         "((< (car a) (car b)) (loop (cdr a) b (cons (car a) out))) (else (loop a (cdr b) (cons (car b) out))))"
@@ -95,6 +93,11 @@ def test_answers_are_those_of_plain_code(source: str) -> None:
 def test_a_loop_down_a_flat_list_holds_an_index(source: str) -> None:
     text = python(source)
     assert "at = 0" in text and ".next" not in text
+
+
+def test_a_loop_down_a_list_may_have_a_fold_without_a_first_value() -> None:
+    source = "(define (f xs) (let loop ((i xs)) (reduce + i))) (list (try (f 1) (catch e (:message e))) (f (list 1 2)))"
+    assert run(source) == run(source, optimize=False)
 
 
 @pytest.mark.parametrize("source", KEPT)
