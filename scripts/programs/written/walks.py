@@ -28,7 +28,8 @@ class Programs(Choices):
         params = " ".join(names)
         if again == "loop":
             inits = " ".join(f"({name} {self.start(name)})" for name in names)
-            text = f"(define (walk{number} {params} n acc) (let loop ({inits} (n n) (acc acc)) {body}))"
+            acc = self.pick("acc", "acc", "(list 7)", "(cons n acc)", "(reverse (list n 1))", "(map - (list n))")
+            text = f"(define (walk{number} {params} n acc) (let loop ({inits} (n n) (acc {acc})) {body}))"
         else:
             text = f"(define (walk{number} {params} n acc) {body})"
         calls = []
@@ -133,6 +134,7 @@ class Programs(Choices):
             f"(length {name})", f"(count {name})", f"(length (rest {name}))", f"(take 2 {name})", f"(take n {name})",
             f"(nth {name} n)", f"(foldl + 0 {name})",
             f"(map (fn (x) (+ x n)) (rest {name}))", f"(length (filter odd? {name}))",
+            "(first acc)", "(car acc)", "(+ n (first acc))",
             f"(if {self.empty(name)} 0 (first {name}))", f"(reverse (rest {name}))", f"(first (rest {name}))",
         )  # fmt: skip
 

@@ -30,6 +30,7 @@ from semac.optimize.infer import maps as map_rules  # it enters its builtins
 from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
 from semac.optimize.infer.facts import Facts
+from semac.optimize.infer.filled import filled_lists
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.maps import FIELDS, LEVELS, field_type, level_type
 from semac.optimize.infer.record_types import called_member, set_attribute
@@ -96,6 +97,8 @@ class Flow:
         self.facts = Facts(self)
         self.function: Function | None = None
         self.tells_signs = "signs" not in left_out(unit)
+        self.asks_filled = "filled" not in left_out(unit)
+        self.filled: set[Var] = set()
 
     def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
         """Visits until no fact grows any more.
@@ -103,6 +106,7 @@ class Flow:
         changed: forms and functions whose operations may give more than before. narrowed: functions in which less can
         be than before; what they have told others stays.
         """
+        self.filled = filled_lists(self.unit) if self.asks_filled else set()
         mixed = self.solver.newly_mixed()
         if mixed is None:
             self.solver = Solver(self.unit)
@@ -271,7 +275,7 @@ class Flow:
         args = [self.operand(arg) for arg in op.args]
         if op.name in TAKEN_APART and len(op.args) == 1:
             subject = op.args[0]
-            op.filled = type(subject) is Ref and subject.var in self.facts.filled
+            op.filled = type(subject) is Ref and (subject.var in self.facts.filled or subject.var in self.filled)
         elif op.name == "cadr" and len(op.args) == 1 and type(op.args[0]) is Ref:
             op.filled = self.facts.has_second(op.args[0].var)
         result = builtin_result(self, op, args)
