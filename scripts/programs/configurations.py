@@ -104,6 +104,7 @@ def configuration(name: str) -> Configuration:
     if kind == "without" and rest:
         known = {its.name for its in PASSES}
         known |= {"signs", "filled", "importing", "extended", "apart", "foreign", "once", "cut", "kinds"}
+        known |= {"copies", "held"}
         left_out = frozenset(rest.split(","))
         if not left_out <= known:
             raise ValueError(f"no such pass: {' '.join(sorted(left_out - known))}; there are {' '.join(sorted(known))}")

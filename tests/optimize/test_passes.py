@@ -53,6 +53,8 @@ OPTIONAL = [
     "once",
     "cut",
     "kinds",
+    "copies",
+    "held",
 ]
 
 

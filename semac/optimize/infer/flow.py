@@ -29,6 +29,7 @@ from semac.optimize.infer import iteration, patterns
 from semac.optimize.infer import maps as map_rules  # it enters its builtins
 from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
+from semac.optimize.infer.called import can_visit, visit_called
 from semac.optimize.infer.facts import Facts
 from semac.optimize.infer.filled import filled_lists
 from semac.optimize.infer.fits import fitted
@@ -96,6 +97,8 @@ class Flow:
         self.solver = Solver(unit)
         self.facts = Facts(self)
         self.function: Function | None = None
+        self.active: set[Any] = set()  # the code that is being visited
+        self.depth = 0  # of the blocks that are being visited
         self.tells_signs = "signs" not in left_out(unit)
         self.asks_filled = "filled" not in left_out(unit)
         self.filled: set[Var] = set()
@@ -115,7 +118,9 @@ class Flow:
         for code in [*changed, *narrowed, *(mixed or ())]:
             self.solver.enqueue(code)
         while (code := self.solver.next()) is not None:
+            self.active.add(code)
             self.visit(code)
+            self.active.discard(code)
 
     def visit(self, code: Any) -> None:
         self.facts.clear()
@@ -135,17 +140,19 @@ class Flow:
     def block(self, block: Block) -> Type:
         """The type of the block's value; NEVER where it has none."""
         reached = True
+        self.depth += 1
         for instr in block.instrs:
             type_ = self.op(instr.op)
             var = instr.var
             if var is None:
                 pass
             elif var.name:
-                self.solver.grow(var, type_)
+                self.solver.bind(var, type_)
             else:
                 var.type = type_
             if type_ is NEVER and type(instr.op) is anf.Throw:
                 reached = False
+        self.depth -= 1
         exit_ = block.exit
         if type(exit_) is Jump:
             self.jump(exit_)
@@ -269,6 +276,8 @@ class Flow:
             self.solver.grow(function.rest, list_of(rest, FLAT))
         elif len(args) != len(function.params):
             return NEVER  # it raises
+        if function in self.solver.queued and can_visit(self, function):
+            visit_called(self, function)
         return self.solver.read(function)
 
     def call_builtin(self, op: anf.CallBuiltin) -> Type:
