@@ -140,6 +140,8 @@ def is_at_most_length(count: Expr, part: Expr) -> bool:
     if type(count) is Lit:
         return type(part) is Lit and type(count.value) is int and 0 <= count.value <= len(part.value)
     op = count.var.op if type(count) is Ref and is_fixed(count.var) else None
+    if type(op) is Move:
+        return is_at_most_length(op.value, part)
     return type(op) is Python and op.kind == "len" and is_same(op.args[0], part)
 
 
