@@ -147,5 +147,4 @@ class GrowingRewriter(Rewriter):
         if not (is_list or type(op) is anf.MakeVector) or len(made) != 1 or made[0].op is not op:
             return None
         self.out.remove(made[0])
-        written: list[Expr] = op.args if is_list else op.items
-        return written
+        return getattr(op, "args" if is_list else "items")  # type: ignore[no-any-return]
