@@ -57,6 +57,8 @@ KEPT = [  # the list is wanted as it is in a round
     "(define (f xs) (let loop ((xs xs) (seen '())) (if (null? xs) seen (loop (cdr xs) (cons xs seen))))) (f (list 1 2 3))",
 ]
 READ = [
+    "(define (f xs n) (if (null? xs) n (let ((m (reduce (fn (a b) (+ a b)) (list 1 2 n)))) (f (rest xs) m)))) (f (list 1 2) 0)",
+    "(define (f xs n) (if (null? xs) n (let ((m (reduce (fn (a b) (+ a b)) xs))) (f (rest xs) (+ n m))))) (f (list 1 2 3) 0)",
     "(define (f n) (let loop ((xs (range 5)) (out '())) (if (null? xs) out (loop (drop n xs) (cons (take n xs) out))))) "
     "(list (f 2) (map (fn (n) (try (f n) (catch e (list (:message e) (:type e))))) (list 3 (* 4611686018427387904 4))))",
     WALK.format(
