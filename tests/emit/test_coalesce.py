@@ -260,3 +260,15 @@ def test_random_functions_do_what_they_did(seed: int) -> None:
 def test_the_steps_of_a_loop_have_no_variables_of_their_own() -> None:
     source = "(define (f n) (do ((k 0 (+ k 1)) (acc '() (cons k acc))) ((= k n) acc))) (println (f 3))"
     assert "next" not in compile_source(source, "<test>", "program").python_text()
+
+
+@pytest.mark.parametrize("rest, is_unpacked", [("g(size)", True), ("g(item)", False), ("size = 1", True)])
+def test_items_that_are_taken_apart_at_once_have_no_variable(rest: str, is_unpacked: bool) -> None:
+    source = f"""
+        def f(items):
+            for item in items:
+                name, size = item
+                {rest}
+            return name
+    """
+    assert text_of(source)[0] == f"    for {'name, size' if is_unpacked else 'item'} in items:"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from semac.generate.coalesce.conflicts import Conflicts
-from semac.generate.coalesce.scan import BLOCKS, Names, copied
+from semac.generate.coalesce.scan import Names, blocks_of, copied
+from semac.generate.coalesce.unpacked import loops_with_patterns, unpack_items
 from semac.generate.pyast import has_short_negation, negate, position
 
 VAGUE = ("value", "part_", "arg_", "acc_", "items", "level", "result", "outcome")  # names that tell little
@@ -17,13 +18,25 @@ def coalesce(body: list[ast.stmt], parameters: list[str], program: dict[str, str
     parameters: the names of its parameters. program: the names of variables that the program named, and what it calls
     them. outer: the variables of others that it sets.
     """
-    copies = copies_in(body, 0)
-    if not copies:
+    copies, loops = copies_in(body, 0), loops_with_patterns(body)
+    if not copies and not loops:
         return body
     names = Names(outer)
     names.statements(body)
     if not names.is_known:
         return body
+    unpack_items(loops, names, program)
+    return merge(body, copies, names, parameters, program) if copies else body
+
+
+def merge(
+    body: list[ast.stmt],
+    copies: list[tuple[int, str, str]],
+    names: Names,
+    parameters: list[str],
+    program: dict[str, str],
+) -> list[ast.stmt]:
+    """The statements without copies that need not be."""
     bits = candidates(names, copies)
     if not bits:
         return body
@@ -56,12 +69,8 @@ def copies_in(body: list[ast.stmt], depth: int) -> list[tuple[int, str, str]]:
         inner = depth + isinstance(node, ast.For | ast.While)
         if isinstance(node, ast.FunctionDef):
             continue
-        for field in BLOCKS:
-            part = getattr(node, field, None)
-            if part and field == "handlers":
-                found += [copy for handler in part for copy in copies_in(handler.body, inner)]
-            elif part:
-                found += copies_in(part, inner)
+        for block in blocks_of(node):
+            found += copies_in(block, inner)
     return found
 
 

@@ -127,3 +127,13 @@ def copied(node: ast.stmt) -> tuple[str, str] | None:
         target = node.targets[0]
         return (target.id, node.value.id) if type(target) is ast.Name else None
     return None
+
+
+def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks of a statement, those of its handlers too."""
+    found: list[list[ast.stmt]] = []
+    for field in BLOCKS:
+        part = getattr(node, field, None)
+        if part:
+            found += [handler.body for handler in part] if field == "handlers" else [part]
+    return found
