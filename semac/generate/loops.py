@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from semac.anf.nodes import Block, Expr, For, If, Jump, Loop, Op, Read, Ref, Result, While
+from semac.anf.nodes import Block, For, If, Jump, Loop, Op, Read, Ref, Result, While
 from semac.anf.walk import blocks, expressions, params_of
 from semac.generate.context import Context
 from semac.generate.destination import DROP, Dest
@@ -13,8 +13,6 @@ from semac.generate.effects import EFFECT, rank
 from semac.generate.nest import expr_weight
 from semac.generate.pyast import Loc, assign, const, drop_trailing_continue, loc_of, negate, store_tuple, tuple_of
 from semac.ir.nodes import Var
-
-ONCE = 2  # `uses` of a variable that is bound elsewhere than in a block, and read once
 
 
 def while_(c: Context, op: While, dest: Dest) -> None:
@@ -41,23 +39,8 @@ def while_(c: Context, op: While, dest: Dest) -> None:
 def named_let(c: Context, op: Loop, dest: Dest) -> None:
     """A loop: its variables get their first values, then the body repeats."""
     for var, init in zip(op.params, op.inits, strict=True):
-        if not takes_over(c, var, init):
-            c.stmt(init, Dest("assign", c.bind(var)))
+        c.stmt(init, Dest("assign", c.bind(var)))
     loop_body(c, op.source, op.body, dest, op.source.function.body.span)
-
-
-def takes_over(c: Context, var: Var, init: Expr) -> bool:
-    """Has a variable of a loop go on under the name of the one it starts from, where nothing else reads that."""
-    if type(init) is not Ref or c.loops or var.captured or not var.name:
-        return False
-    old = init.var
-    if old.name != var.name or old not in c.owned or old.uses != ONCE or old.captured or c.at_module:
-        return False
-    var.py = old.py
-    c.owned.add(var)
-    c.kinds.pop(old.py, None)
-    c.items.pop(old.py, None)
-    return True
 
 
 def always_jumps(block: Block, loop: Any) -> bool:
