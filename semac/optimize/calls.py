@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.atoms import Keyword
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
     Assign,
@@ -24,6 +25,7 @@ from semac.anf.nodes import (
     CallRuntime,
     Closure,
     Destructure,
+    Expr,
     If,
     Iteration,
     Let,
@@ -48,6 +50,7 @@ from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.questions import jumps_out
 from semac.ir.unit import Unit
+from semac.optimize.loops.named import jumps_to, own_loop
 from semac.optimize.versions.copies import Copier
 from semac.syntax.spans import SiteSpan
 
@@ -184,12 +187,12 @@ class Inliner:
         size = self.size(function)
         if 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
             self.room -= size
-        elif not (is_often or owner is not None) or not self.is_called_once(function, var, owner):
+        elif not (is_often or owner is not None) or not self.is_called_once(function, var, owner, op):
             return None
         self.moved.update([var] if var.is_global else ())
         return function
 
-    def is_called_once(self, function: Function, var: Var, owner: Function | None) -> bool:
+    def is_called_once(self, function: Function, var: Var, owner: Function | None, call: Call) -> bool:
         """Whether a call is the only place that names a function, which can stand there however much it does."""
         if self.places[var] != 1 or not var.is_global or function is owner or function not in self.sizes:
             return False
@@ -197,6 +200,8 @@ class Inliner:
             return False  # what others call stays as small as it is
         if self.handlers:
             return False  # an error would no longer end the call of a function, which some operations count on
+        if function.self_tail and any(map(is_record, call.args)) and can_have_loop(function):
+            function.code = own_loop(function, function.body.span)
         return can_be_part(function)
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
@@ -285,10 +290,29 @@ def uses_of(unit: Unit) -> list[Var]:
 
 def has_plain_frame(function: Function) -> bool:
     """Whether a function only has parameters that stay as they are, and makes no functions."""
-    if function.self_tail or function.has_closures or function.is_thunk or function.rest is not None:
+    return not function.self_tail and is_plain(function)
+
+
+def is_plain(function: Function) -> bool:
+    if function.has_closures or function.is_thunk or function.rest is not None:
         return False
     names = {param.name for param in function.params}
     return len(names) == len(function.params) and not any(param.assigned or param.captured for param in function.params)
+
+
+def is_record(value: Expr) -> bool:
+    """Whether a value is a map of some keywords that was just made: its fields may become variables in a loop."""
+    op = value.var.op if type(value) is Ref and is_fixed(value.var) else None
+    return type(op) is MakeMap and all(type(key) is Lit and type(key.value) is Keyword for key in op.items[::2])
+
+
+def can_have_loop(function: Function) -> bool:
+    """Whether the rounds of a function that calls itself can be those of a loop in it, to which no other one jumps."""
+    inner = [
+        block for instr in instructions(code_of(function)) if type(instr.op) in LOOPS for block in blocks(instr.op)
+    ]
+    jumps = jumps_to(code_of(function), function) and not any(jumps_to(block, function) for block in inner)
+    return jumps and is_plain(function)
 
 
 def can_be_part(function: Function) -> bool:

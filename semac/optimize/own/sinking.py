@@ -65,9 +65,15 @@ def used_after(block: Block, index: int, var: Var | None) -> bool:
 def subject_of(instr: Let) -> Var | None:
     """The list or map of which an operation makes a new one, where it can run at any time."""
     op, var = instr.op, instr.var
-    if type(op) is not anf.CallBuiltin or var is None or not is_fixed(var) or not all(map(stays, op.args)):
+    is_slice = type(op) is anf.Python and op.kind == "flat_rest"  # as `loops/rests.py` has made of a rest
+    if not (is_slice or type(op) is anf.CallBuiltin) or var is None or not is_fixed(var):
         return None
-    if op.name in TAKERS:
+    if not all(map(stays, op.args)):  # type: ignore[attr-defined]
+        return None
+    assert isinstance(op, anf.CallBuiltin | anf.Python)
+    if type(op) is anf.Python:
+        position, fits, tags = 0, True, LIST
+    elif op.name in TAKERS:
         position, fits = TAKERS[op.name], len(op.args) == TAKERS[op.name] + 1
         tags = LIST
     else:
