@@ -46,7 +46,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructions, named
 from semac.fingerprint import is_profiled, is_traced
-from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
+from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.questions import jumps_out
 from semac.ir.unit import Unit
@@ -55,11 +55,13 @@ from semac.optimize.versions.copies import Copier
 from semac.syntax.spans import SiteSpan
 
 ALWAYS, OFTEN = 4, 16  # operations of functions that are small enough anywhere, and where code runs often
+KEYED = 60  # operations of functions that look up or change what maps have under a keyword, where a call names it
 ONCE = 150  # operations of a function that is called in one place of a program
 GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
 SPARE = 200
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
 MOVABLE = PLAIN | LOOPS | {Call, CallBuiltin, CallRuntime, Destructure, Match, Throw, Try}
+CHECKS = frozenset((LEVEL, LOOK, UPDATED))
 NOBODY = Function("", None)
 ARRAYS = "lib.collections.mutable"
 
@@ -185,7 +187,8 @@ class Inliner:
         if defined is not None and var.is_global and (var.late or var not in defined):
             return None  # it may be unbound
         size = self.size(function)
-        if 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
+        limit = KEYED if is_keyed(function, op.args) else OFTEN if is_often else ALWAYS
+        if 0 < size <= min(limit, self.room):
             self.room -= size
         elif not (is_often or owner is not None) or not self.is_called_once(function, var, owner, op):
             return None
@@ -294,10 +297,17 @@ def has_plain_frame(function: Function) -> bool:
 
 
 def is_plain(function: Function) -> bool:
-    if function.has_closures or function.is_thunk or function.rest is not None:
+    if function.is_thunk or function.rest is not None or any(param.assigned for param in function.params):
         return False
     names = {param.name for param in function.params}
-    return len(names) == len(function.params) and not any(param.assigned or param.captured for param in function.params)
+    return len(names) == len(function.params) and not makes_functions(function)
+
+
+def makes_functions(function: Function) -> bool:
+    """Whether a function makes others: lambdas that `map/update` and its kin were given are part of it by now."""
+    if not function.has_closures and not any(param.captured for param in function.params):
+        return False
+    return any(type(instr.op) is Closure for instr in instructions(code_of(function)))
 
 
 def is_record(value: Expr) -> bool:
@@ -338,7 +348,27 @@ def size_of(function: Function) -> int:
         if not is_simple(instr.op):
             return 0
         size += 1
-    return size if size <= OFTEN else 0
+    return size if size <= KEYED else 0
+
+
+def is_keyed(function: Function, args: list[Expr]) -> bool:
+    """Whether a call names a keyword that its function uses as a key of a map. What the map has is known then."""
+    named = {
+        param
+        for param, arg in zip(function.params, args, strict=True)
+        if type(arg) is Lit and type(arg.value) is Keyword and is_fixed(param)
+    }
+    keys = (key for instr in instructions(code_of(function)) for key in keys_of(instr.op)) if named else ()
+    return any(type(key) is Ref and key.var in named for key in keys)
+
+
+def keys_of(op: Op) -> list[Expr]:
+    """The keys under which an operation looks something up, or changes a map."""
+    if type(op) is CallRuntime and op.path in CHECKS:
+        return op.args[1:2]
+    if type(op) is not CallBuiltin:
+        return []
+    return op.args[1::2] if op.name == "assoc" else op.args[1:2] if op.name in ("get", "contains?", "dissoc") else []
 
 
 def is_simple(op: Op) -> bool:
@@ -346,7 +376,7 @@ def is_simple(op: Op) -> bool:
     if type(op) is CallBuiltin:
         return bool(INDEX[op.name][6]) or INDEX[op.name][0] == ARRAYS
     if type(op) is CallRuntime:
-        return op.path == KEYWORD_GET
+        return op.path == KEYWORD_GET or op.path in CHECKS
     if type(op) is Call:
         return type(op.head) is Ref and type(op.head.var.op) is RecordFunction
     return type(op) in PLAIN

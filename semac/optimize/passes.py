@@ -141,7 +141,9 @@ PASSES: tuple[Pass, ...] = (
     Pass("levels", drop_levels, (LEVEL, UPDATED, "assoc"), needs="infer"),  # checks of updates that types have made
     Pass("fused", fuse_calls, OUTER, needs="infer"),  # calls on what was made for them alone are one call
     Pass("joins", join_changes, ["assoc"], needs="infer"),  # changes of maps that have no other use are one change
-    Pass("sinking", sink_takers, (*TAKERS, "append", "assoc"), needs="infer"),  # new lists are made after the old ones were read
+    Pass(
+        "sinking", sink_takers, (*TAKERS, "append", "assoc"), needs="infer"
+    ),  # new lists come behind readers of old ones
     Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil
     Pass("variables", own_variables, (MakeMap, "hashmap/new"), needs="infer"),  # maps of variables are bare dicts
     Pass("own", own_maps, ("assoc", "dissoc", "merge"), needs="infer"),  # maps that nobody else sees change in place
