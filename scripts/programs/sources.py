@@ -29,6 +29,7 @@ from programs.written import (
     sorts,
     statements,
     threaded,
+    walks,
 )
 
 
@@ -77,6 +78,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "statements": (12, lambda seed, _: Source(statements.Programs(seed).program())),
     "queues": (6, lambda seed, _: Source(queues.Programs(seed).program())),
     "rounds": (8, lambda seed, _: Source(rounds.Programs(seed).program())),
+    "walks": (8, lambda seed, _: Source(walks.Programs(seed).program())),
     "tasks": (3, lambda seed, _: Source(random_tasks.Programs(seed).program())),
     "quiet": (3, lambda seed, _: Source(random_tasks.Quiet(seed).program())),
 }

@@ -12,7 +12,7 @@ from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Comprehension, Expr
 from semac.fingerprint import is_traced
 from semac.generate.destination import Dest
 from semac.generate.names import LocalNames, ModuleNames
-from semac.generate.pyast import NOWHERE, Loc, assign, builtin, call, loc_of, name
+from semac.generate.pyast import NOWHERE, Loc, assign, builtin, call, compare, loc_of, name
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
@@ -24,6 +24,9 @@ HINTS = {
 
 
 SEVERAL = 2  # questions for a type of which it pays to hold it
+AT_INDEX = ("indexed", (0,))  # the test of a guard that looks for an item of what may be a vector or a list
+INDEXED = "sema_runtime.values.atoms:INDEXED"
+HELD_ITEMS = "sema_runtime.values.lists:held_items"
 VAGUE = ("value", "function")
 
 
@@ -49,7 +52,10 @@ class ModuleState:
         self.cuts_rests = unit.optimize and not is_elsewhere and "cut" not in skipped  # of loops (sources.py)
         self.asks_once = "once" not in skipped  # for all operands of nested arithmetic (nested/numbers.py)
         keeps = not (unit.is_text or unit.is_native or is_traced())
-        self.keeps_types = keeps and unit.optimize and "kinds" not in skipped  # of parameters (functions.py)
+        self.keeps_types = keeps and unit.optimize and "kinds" not in skipped  # of variables (functions.py)
+        self.keeps_items = self.keeps_types and "held" not in skipped  # of what may be a vector or a list
+        merges = not (unit.is_native or is_traced())
+        self.merges_copies = merges and unit.optimize and "copies" not in skipped  # (coalesce/)
 
 
 class Printers:
@@ -92,6 +98,8 @@ class Context:
         self.repeats = 0  # comprehensions around
         self.questions: dict[Var, int] = {}  # how often guards of this function ask for the types of its variables
         self.kinds: dict[str, str] = {}  # names of variables → those of what holds their types
+        self.indexed: dict[Var, int] = {}  # how often guards read items of them by an index
+        self.items: dict[str, str] = {}  # names of variables → those of what holds their items
         self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
         self.current: Loc = parent.current if parent else NOWHERE
 
@@ -175,13 +183,31 @@ class Context:
         return call(builtin("type", loc), [value], loc)
 
     def hold_type(self, var: Var) -> None:
-        """Has a variable hold the type of one that was just bound, if that is asked for several times."""
-        if self.questions.get(var, 0) < SEVERAL or var.assigned or not var.py:
+        """Has variables hold the type of one that was just bound, and its items, if these are asked for several times.
+
+        The items are the value itself where Python finds them by an index, those of a list of the language where it has
+        them at hand, and none of anything else, so that it costs the same whether they are read or not.
+        """
+        asked, reads = self.questions.get(var, 0), self.indexed.get(var, 0)
+        if max(asked, reads) < SEVERAL or var.assigned or not var.py:
             return
-        self.kinds[var.py] = held = self.names.temporary("kind")
         line = self.current["lineno"]
         loc: Loc = {**NOWHERE, "lineno": line, "end_lineno": line}
-        self.append(assign(held, call(builtin("type", loc), [name(var.py, loc)], loc), loc))
+        value = name(var.py, loc)
+        if asked - (reads - 1 if reads >= SEVERAL else 0) >= SEVERAL:
+            self.kinds[var.py] = held = self.names.temporary("kind")
+            self.append(assign(held, call(builtin("type", loc), [value], loc), loc))
+        if reads >= SEVERAL:
+            is_indexed = compare(self.type_of(value, loc), ast.In(), self.runtime(INDEXED, loc), loc)
+            otherwise = call(self.runtime(HELD_ITEMS, loc), [value], loc)
+            self.items[var.py] = items = self.names.temporary("items")
+            self.append(assign(items, ast.IfExp(is_indexed, value, otherwise, **loc), loc))
+
+    def items_of(self, value: ast.expr) -> str:
+        """The name of the variable that holds the items of a value; "" where none does."""
+        if self.items and isinstance(value, ast.Name) and not self.repeats:
+            return self.items.get(value.id, "")
+        return ""
 
     # Statements
 

@@ -43,7 +43,7 @@ from semac.anf.step_nodes import Consume, Facts, Pull
 from semac.anf.walk import blocks
 from semac.generate import guards
 from semac.generate.constants import LISTS, MAPS, constant
-from semac.generate.context import Context
+from semac.generate.context import AT_INDEX, Context
 from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
@@ -51,15 +51,24 @@ from semac.generate.iteration import comprehension, result_param
 from semac.generate.nested.numbers import Numbers, item_of, leaves
 from semac.generate.nested.quotients import inexact
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
-from semac.generate.python_ops import PLAINER, PYTHON_OPS
+from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.sources import ITERATE, LOOK_UPS, is_list_object, items_at_hand, items_of_rest
 from semac.generate.steps import consume, pull
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
-from semac.ir.nodes import Function
+from semac.ir.nodes import Function, Var
 from semac.optimize.keys import is_stored_key
 from semac.types.lattice import FLAT, FLOAT, INT, LIST, NATURAL
+
+# Operations, with the number of their operands → what people would write, where code to run looks inside of values.
+PLAINER = {
+    ("list_items", 1): "items",
+    ("list_len", 1): "array_len",
+    ("map_get", 2): "map_lookup",
+    ("flat_len", 1): "len",
+    ("flat_part", 2): "part",
+}
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:
@@ -234,6 +243,9 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     found = leaves(op) if c.module.asks_once else None
     if found is not None:
         return of_numbers(c, op, found)
+    held = held_items(c, op)
+    if held is not None:
+        return of_items(c, op, held)
     operands = Operands(c, inexact(op) if c.module.asks_once else op.args)
     loc = c.loc(op)
     if guards.python_tests(operands, op):
@@ -249,6 +261,32 @@ def guarded(c: Context, op: Guarded) -> ast.expr:
     if op.type.form:  # a character as text
         otherwise = attribute(otherwise, "value", loc)
     return ast.IfExp(asked, fast, otherwise, **loc)
+
+
+def held_items(c: Context, op: Guarded) -> Var | None:
+    """The variable that holds the items of the sequence in which a guard looks for one."""
+    if not c.items or op.tests[0] != AT_INDEX:
+        return None
+    items = c.items_of(c.expr(op.args[0]))
+    if not items:
+        return None
+    held = Var("items", None)
+    held.py = items
+    return held
+
+
+def of_items(c: Context, op: Guarded, held: Var) -> ast.expr:
+    """`items[1] if len(items) > 1 else nth(xs, 1)`: there are items where the question for the type would be true, or
+    where the sequence is a list of the language that has them at hand."""
+    operands = Operands(c, [Ref(held), *op.args[1:]])
+    loc = c.loc(op)
+    asked = guards.test(operands, Guarded(op.tests[1:], op.args, op.fast, op.slow, span=op.span), loc)
+    again = operands.again()
+    otherwise = slow_call(c, op, [c.expr(op.args[0]), *again[1:]])
+    if op.type.form:  # a character as text
+        otherwise = attribute(otherwise, "value", loc)
+    asked = asked or name(held.py, loc)  # whatever has any has a length
+    return ast.IfExp(asked, operation(c, op.fast, again, loc), otherwise, **loc)
 
 
 def of_numbers(c: Context, op: Guarded, found: list[Expr]) -> ast.expr:

@@ -24,7 +24,8 @@ from semac.anf.nodes import (
     Result,
 )
 from semac.anf.walk import blocks, exit_operands, expressions, operands
-from semac.generate.context import Context
+from semac.generate.coalesce import coalesce
+from semac.generate.context import AT_INDEX, Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
 from semac.generate.names import local_base
@@ -124,6 +125,9 @@ def count_questions(inner: Context, function: Function) -> None:
             for value in asked_for_types(part):
                 if type(value) is Ref:
                     counts[value.var] = counts.get(value.var, 0) + 1
+            if type(part) is Guarded and part.tests[0] == AT_INDEX and type(part.args[0]) is Ref:
+                var = part.args[0].var
+                inner.indexed[var] = inner.indexed.get(var, 0) + inner.module.keeps_items
             if type(part) in (Loop, For):
                 again.update(part.params)  # type: ignore[attr-defined]
             stack += [*operands(part), *blocks(part)]
@@ -188,18 +192,25 @@ def definition(
     inner: Context, target: str, arguments: ast.arguments, body: list[ast.stmt], loc: Loc
 ) -> ast.FunctionDef:
     head: list[ast.stmt] = []
+    if inner.module.merges_copies:
+        outer = inner.assigned_globals | inner.nonlocals
+        body = coalesce(body, [arg.arg for arg in every(arguments)], inner.names.program, outer)
     if inner.assigned_globals:
         head.append(ast.Global(sorted(inner.assigned_globals), **loc))
     if inner.nonlocals:
         head.append(ast.Nonlocal(sorted(inner.nonlocals), **loc))
     if inner.changed_inside:  # the value of one may never be reached, but Python wants it bound somewhere
-        given = {arg.arg for arg in [*arguments.args, *([arguments.vararg] if arguments.vararg else [])]}
+        given = {arg.arg for arg in every(arguments)}
         unbound = inner.changed_inside - given - bound_names(body) - inner.nonlocals
         head += [assign(local, const(None, loc), loc) for local in sorted(unbound)]
     position = 1 if body and is_docstring(body[0]) else 0
     body[position:position] = head
     extra: dict[str, Any] = dict(loc)
     return ast.FunctionDef(target, arguments, body or [ast.Pass(**loc)], [], None, **extra, **TYPE_PARAMS)
+
+
+def every(arguments: ast.arguments) -> list[ast.arg]:
+    return [*arguments.args, *([arguments.vararg] if arguments.vararg else [])]
 
 
 def bound_names(body: list[ast.stmt]) -> set[str]:

@@ -56,6 +56,7 @@ def takes_over(c: Context, var: Var, init: Expr) -> bool:
     var.py = old.py
     c.owned.add(var)
     c.kinds.pop(old.py, None)
+    c.items.pop(old.py, None)
     return True
 
 

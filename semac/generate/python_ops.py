@@ -202,6 +202,17 @@ def _flat_rest(args: list[ast.expr], loc: Loc) -> ast.expr:
     return subscript(attribute(args[0], "flat", loc), ast.Slice(const(1, loc), **loc), loc)
 
 
+def _items_after(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`items[at:]`."""
+    return subscript(args[0], ast.Slice(args[1], **loc), loc)
+
+
+def _items_part(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`items[at : at + 3]`."""
+    items, at, count = args
+    return subscript(items, ast.Slice(at, binop(at, ast.Add(), count, loc), **loc), loc)
+
+
 def _list_of(print_: Printer) -> Printer:
     """A list of the language of the items of one of Python's."""
     return lambda args, loc: call(args[-1], [print_(args[:-1], loc)], loc)
@@ -271,6 +282,10 @@ _op("later_in", _later_in, is_named=True)
 _op("part_after", _part_after)
 _op("flat_rest", _list_of(_flat_rest), runtime=LIST_CLASS)
 _op("flat_rest_items", _flat_rest)
+_op("items_after", _items_after)
+_op("items_part", _items_part)
+_op("listed_after", _list_of(_items_after), runtime=LIST_CLASS)
+_op("listed_part", _list_of(_items_part), runtime=LIST_CLASS)
 _op("listed", _list_of(lambda args, loc: args[0]), runtime=LIST_CLASS)  # of a vector
 _op("spread", lambda args, loc: call(args[0], [*args[1:-1], ast.Starred(args[-1], ast.Load(), **loc)], loc), EFFECT)
 _op("spliced", _spliced, runtime=LIST_CLASS)
@@ -392,10 +407,9 @@ def _last(depth: int) -> Printer:
     """The item at a depth from the top; nil where the stack has no so many."""
 
     def printed(args: list[ast.expr], loc: Loc) -> ast.expr:
-        (stack,) = args
-        length = call(builtin("len", loc), [stack], loc)
-        test = stack if depth == 1 else compare(length, ast.GtE(), const(depth, loc), loc)
-        return ast.IfExp(test, subscript(stack, const(-depth, loc), loc), const(None, loc), **loc)
+        length = call(builtin("len", loc), args, loc)
+        test = args[0] if depth == 1 else compare(length, ast.GtE(), const(depth, loc), loc)
+        return ast.IfExp(test, subscript(args[0], const(-depth, loc), loc), const(None, loc), **loc)
 
     return printed
 
@@ -423,12 +437,7 @@ _op("below_top", _last(2), READ, is_named=True)
 _op("below_two", _last(3), READ, is_named=True)
 _op("is_drained", _not, READ)
 _op("is_filled", lambda args, loc: compare(call(builtin("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
-_op(
-    "stack_list",
-    lambda args, loc: call(args[1], [_turned(args, loc)], loc),
-    READ,
-    runtime="sema_runtime.values.lists:List",
-)
+_op("stack_list", lambda args, loc: call(args[1], [_turned(args, loc)], loc), READ, runtime=LIST_CLASS)
 _op("stack_reversed", lambda args, loc: call(args[1], args[:1], loc), READ, runtime=LIST_CLASS)
 
 # Of queues: those of Python that hold the items of a list (optimize/own/queues.py)
@@ -477,15 +486,6 @@ _op("floor", lambda args, loc: binop(args[0], ast.FloorDiv(), const(1, loc), loc
 _op("first_of", lambda args, loc: args[0])
 _op("second_of", lambda args, loc: args[1])
 _op("ord", lambda args, loc: call(builtin("ord", loc), [attribute(args[0], "value", loc)], loc))
-
-# Operations, with the number of their operands → what people would write, where code to run looks inside of values.
-PLAINER = {
-    ("list_items", 1): "items",
-    ("list_len", 1): "array_len",
-    ("map_get", 2): "map_lookup",
-    ("flat_len", 1): "len",
-    ("flat_part", 2): "part",
-}
 
 
 @cache

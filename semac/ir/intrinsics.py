@@ -28,6 +28,7 @@ MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap
 # Kinds of operations of Python that make a list of the language → those that make its items alone
 ITEMS_OF = {
     "split": "split_items", "sorted": "sorted_items", "flat_rest": "flat_rest_items", "listed": "first_of",
+    "listed_after": "items_after", "listed_part": "items_part",
 }  # fmt: skip
 
 # What builtins that update maps are made of (optimize/loops/updates.py): the map that is updated at a key, checked as

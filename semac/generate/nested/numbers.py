@@ -16,7 +16,7 @@ from semac.generate.context import Context
 from semac.generate.effects import EFFECT
 from semac.generate.guards import ALIKE, INDEXED_TYPES, NUMBER, SHORT, Operands
 from semac.generate.guards import one as asked_one
-from semac.generate.pyast import boolop, builtin, call, compare, const, walrus
+from semac.generate.pyast import boolop, builtin, call, compare, const, name, walrus
 from semac.ir.nodes import Var
 from semac.types.lattice import INT
 
@@ -140,12 +140,18 @@ class Numbers:
         self.written = {id(leaf): held[key] for key, leaf in zip(keys, found, strict=True)}
 
     def at_hand(self, var: int, asked: tuple[Expr, int]) -> ast.expr:
-        """`len(items := xs if type(xs) in INDEXED else at_hand(xs)) > 1`, which holds what is asked for its items."""
+        """`len(items := xs if type(xs) in INDEXED else at_hand(xs)) > 1`, which holds what is asked for its items.
+        `items or at_hand(xs)` where a variable holds them (`Context.hold_type`)."""
         sequence, loc = self.c.expr(asked[0]), self.loc
-        is_indexed = compare(self.c.type_of(sequence, loc), ast.In(), self.c.runtime(INDEXED_TYPES, loc), loc)
+        held = self.c.items_of(sequence)
         otherwise = call(self.c.runtime(AT_HAND, loc), [sequence], loc)
         self.items[var] = self.c.names.temporary("items")
-        items = walrus(self.items[var], ast.IfExp(is_indexed, sequence, otherwise, **loc), loc)
+        if held:  # none of a list that was made item by item
+            found: ast.expr = boolop(ast.Or(), [name(held, loc), otherwise], loc)
+        else:
+            is_indexed = compare(self.c.type_of(sequence, loc), ast.In(), self.c.runtime(INDEXED_TYPES, loc), loc)
+            found = ast.IfExp(is_indexed, sequence, otherwise, **loc)
+        items = walrus(self.items[var], found, loc)
         return compare(call(builtin("len", loc), [items], loc), ast.Gt(), const(asked[1], loc), loc)
 
     def are_real(self) -> ast.expr:

@@ -41,7 +41,8 @@ from semac.anf.nodes import (
 from semac.anf.walk import LOOPS, blocks, exit_operands, operands, params_of, refs, value_blocks
 from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Var
-from semac.optimize.loops.cursors import FIRSTS, leaving_blocks
+from semac.optimize.loops.cursors import leaving_blocks
+from semac.optimize.loops.suffixes import FIRSTS
 from semac.optimize.own.carried import RAISERS
 from semac.optimize.own.code import Code
 

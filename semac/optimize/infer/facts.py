@@ -12,6 +12,7 @@ from semac.ir.nodes import Var
 from semac.optimize.infer import signs
 from semac.optimize.infer.fits import fitted, left_by
 from semac.types.lattice import (
+    ANY,
     BOOL,
     CHAR,
     DICT,
@@ -103,11 +104,11 @@ class Facts:
             self.filled.add(var)
 
     def narrow(self, var: Var, tags: int) -> None:
-        """A variable surely has one of the tags."""
+        """A variable surely has one of the tags. It is noted even where that is no news: calls may add to its type."""
         if is_fixed(var) and not var.is_global:
             type_ = self.flow.var(var)
             kept = restrict(type_, tags)
-            if kept is not type_:
+            if kept is not type_ or type_ is not ANY:
                 self.note(var, kept)
 
     def narrow_record(self, var: Var, record: RecordType, outcome: bool) -> None:

@@ -29,7 +29,9 @@ from semac.optimize.infer import iteration, patterns
 from semac.optimize.infer import maps as map_rules  # it enters its builtins
 from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
+from semac.optimize.infer.called import can_visit, visit_called
 from semac.optimize.infer.facts import Facts
+from semac.optimize.infer.filled import filled_lists
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.maps import FIELDS, LEVELS, field_type, level_type
 from semac.optimize.infer.record_types import called_member, set_attribute
@@ -95,7 +97,11 @@ class Flow:
         self.solver = Solver(unit)
         self.facts = Facts(self)
         self.function: Function | None = None
+        self.active: set[Any] = set()  # the code that is being visited
+        self.depth = 0  # of the blocks that are being visited
         self.tells_signs = "signs" not in left_out(unit)
+        self.asks_filled = "filled" not in left_out(unit)
+        self.filled: set[Var] = set()
 
     def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
         """Visits until no fact grows any more.
@@ -103,6 +109,7 @@ class Flow:
         changed: forms and functions whose operations may give more than before. narrowed: functions in which less can
         be than before; what they have told others stays.
         """
+        self.filled = filled_lists(self.unit) if self.asks_filled else set()
         mixed = self.solver.newly_mixed()
         if mixed is None:
             self.solver = Solver(self.unit)
@@ -111,7 +118,9 @@ class Flow:
         for code in [*changed, *narrowed, *(mixed or ())]:
             self.solver.enqueue(code)
         while (code := self.solver.next()) is not None:
+            self.active.add(code)
             self.visit(code)
+            self.active.discard(code)
 
     def visit(self, code: Any) -> None:
         self.facts.clear()
@@ -131,17 +140,19 @@ class Flow:
     def block(self, block: Block) -> Type:
         """The type of the block's value; NEVER where it has none."""
         reached = True
+        self.depth += 1
         for instr in block.instrs:
             type_ = self.op(instr.op)
             var = instr.var
             if var is None:
                 pass
             elif var.name:
-                self.solver.grow(var, type_)
+                self.solver.bind(var, type_)
             else:
                 var.type = type_
             if type_ is NEVER and type(instr.op) is anf.Throw:
                 reached = False
+        self.depth -= 1
         exit_ = block.exit
         if type(exit_) is Jump:
             self.jump(exit_)
@@ -265,13 +276,15 @@ class Flow:
             self.solver.grow(function.rest, list_of(rest, FLAT))
         elif len(args) != len(function.params):
             return NEVER  # it raises
+        if function in self.solver.queued and can_visit(self, function):
+            visit_called(self, function)
         return self.solver.read(function)
 
     def call_builtin(self, op: anf.CallBuiltin) -> Type:
         args = [self.operand(arg) for arg in op.args]
         if op.name in TAKEN_APART and len(op.args) == 1:
             subject = op.args[0]
-            op.filled = type(subject) is Ref and subject.var in self.facts.filled
+            op.filled = type(subject) is Ref and (subject.var in self.facts.filled or subject.var in self.filled)
         elif op.name == "cadr" and len(op.args) == 1 and type(op.args[0]) is Ref:
             op.filled = self.facts.has_second(op.args[0].var)
         result = builtin_result(self, op, args)

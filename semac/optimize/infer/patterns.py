@@ -29,7 +29,7 @@ from semac.types.lattice import field as field_of
 def bind(solver: Solver, pattern: Pattern, type_: Type) -> None:
     """Gives the variables of a pattern the types of what a value of a type has there."""
     if type(pattern) is VarPattern:
-        solver.grow(pattern.var, type_)
+        solver.bind(pattern.var, type_)
     elif type(pattern) is SequencePattern:
         bind_sequence(solver, pattern, type_)
     elif type(pattern) is MapPattern:

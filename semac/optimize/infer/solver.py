@@ -19,10 +19,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from semac.anf.build import is_fixed
 from semac.anf.nodes import CallBuiltin, Op
 from semac.anf.records import Cell, Node, RecordMember, RecordType, Site
 from semac.anf.walk import all_blocks, bound
-from semac.ir.nodes import Function
+from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.importing import changes_arrays, mixed_code
 from semac.types.depth import limited
@@ -135,14 +136,20 @@ class Solver:
     def next(self) -> Any:
         """The next unit of code to visit; None when nothing is left."""
         self.open_all(take_lost(), self.times)
-        if not self.work:
-            return None
-        self.current = code = self.work.popleft()
+        while self.work:
+            code = self.work.popleft()
+            if code in self.queued:  # else it was visited where it is called
+                self.begin(code)
+                return code
+        return None
+
+    def begin(self, code: Any) -> None:
+        """A unit of code is going to be visited."""
+        self.current = code
         self.queued.discard(code)
         if self.at_import:
             self.reads_early = code in self.at_import
             self.times = BOTH if self.reads_early or code in self.mixed else LATER
-        return code
 
     def make(self, function: Function) -> None:
         """A function value is made: its body is visited."""
@@ -186,6 +193,16 @@ class Solver:
         if new is not old:
             holder.type = self.grown(holder, new, self.growths)
         self.open_all(take_lost(), LATER)
+
+    def bind(self, var: Var, type_: Type) -> None:
+        """A variable is bound to a value: the current unit reads it behind that, unless it is set or read before."""
+        readers = var.readers
+        if not readers or self.current not in readers or not is_fixed(var):
+            self.grow(var, type_)
+            return
+        del readers[self.current]
+        self.grow(var, type_)
+        readers[self.current] = None
 
     def grown(self, holder: Holder, type_: Type, counts: dict[Holder, int]) -> Type:
         """The new type of a holder, whose readers come again."""

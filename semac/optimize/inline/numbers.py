@@ -10,7 +10,7 @@ from __future__ import annotations
 from semac.anf.nodes import Block, CallBuiltin, Expr, Guarded, If, Lit, Move, Op, Python, Ref, Result
 from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
 from semac.optimize.operators import tests_of_reals
-from semac.types.lattice import ABOVE_ZERO, BOOL, CHAR, FLOAT, INT, NATURAL, NIL, REAL, atom
+from semac.types.lattice import ABOVE_ZERO, BOOL, CHAR, COUNT, FLOAT, INT, NATURAL, NIL, POSITIVE, REAL, atom
 
 BOOL_TYPE = atom(BOOL)
 ZERO = Lit(0, atom(INT))
@@ -68,13 +68,31 @@ def divide(op: CallBuiltin, place: Place) -> Op | None:
         return None
     if all_only(op.args, INT):
         return exact_division(op, place)
-    floats = tuple(index for index, arg in enumerate(op.args) if not arg.type.only(FLOAT) and type(arg) is not Lit)
-    if not all(may_be(op.args[index].type, FLOAT) for index in floats) or not literals:
+    return unknown_division(op, place) if literals else None
+
+
+def unknown_division(op: CallBuiltin, place: Place) -> Op | None:
+    """`a / b if type(a) is type(b) is float and b else div(a, b)`. In a module, a short int will do beside a float, and
+    where one is a count, the other is asked for a float alone."""
+    divisor = op.args[1]
+    counts = [index for index, arg in enumerate(op.args) if place.is_module and is_count(arg)]
+    floats = tuple(
+        index
+        for index, arg in enumerate(op.args)
+        if not arg.type.only(FLOAT) and type(arg) is not Lit and index not in counts
+    )
+    if not floats or not all(may_be(op.args[index].type, FLOAT) for index in floats):
         return None
+    is_beside_float = any(arg.type.only(FLOAT) or (type(arg) is Lit and type(arg.value) is float) for arg in op.args)
+    kind = "real" if place.is_module and len(floats) == 1 and is_beside_float else "float"
     if type(divisor) is Lit:
-        kind = "real" if place.is_module and len(floats) == 1 and type(divisor.value) is float else "float"
         return division(op, (kind, floats)) if divisor.value else None
-    return division(op, ("float", floats), ("nonzero", (1,)))
+    return division(op, (kind, floats), *([] if divisor.type.only(POSITIVE) else [("nonzero", (1,))]))
+
+
+def is_count(arg: Expr) -> bool:
+    """Whether a variable holds an int that a float can hold."""
+    return type(arg) is not Lit and arg.type.only(COUNT)
 
 
 def all_known(args: list[Expr]) -> bool:

@@ -16,7 +16,7 @@ from semac.anf.nodes import Expr, Let, Op, Python, Ref
 from semac.anf.walk import all_blocks, sets
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
-from semac.optimize.loops.cursors import RESTS
+from semac.optimize.loops.suffixes import RESTS
 from semac.optimize.operators import replace
 from semac.optimize.own import growing
 from semac.optimize.own.growing import Growing, GrowingRewriter

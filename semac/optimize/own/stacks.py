@@ -19,7 +19,7 @@ from semac.anf.walk import all_blocks, map_exit, map_operands, params_of, sets
 from semac.ir.intrinsics import PUSH_ALL
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit, left_out
-from semac.optimize.loops.cursors import RESTS
+from semac.optimize.loops.suffixes import RESTS
 from semac.optimize.membership import asked_in, give_truth, search_of
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis

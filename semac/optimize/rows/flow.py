@@ -17,7 +17,7 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.calls import function_of
 from semac.optimize.fields.carriers import is_keyword
-from semac.optimize.loops.cursors import FIRSTS
+from semac.optimize.loops.suffixes import FIRSTS
 from semac.optimize.rows.places import (
     Place,
     Signature,

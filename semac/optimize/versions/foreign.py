@@ -37,7 +37,7 @@ from semac.anf.nodes import (
 from semac.anf.walk import blocks, code_of, operands, params_of, refs
 from semac.ir.intrinsics import AS_LIST, GIVEN_BACK
 from semac.ir.nodes import Function, Var
-from semac.optimize.loops.cursors import RESTS
+from semac.optimize.loops.suffixes import RESTS
 from semac.optimize.versions.private import Version, temporary
 
 # Builtins that only read lists, or copy what they keep of them → the positions of these arguments; none: all.

@@ -16,7 +16,7 @@ from outcomes import module_scope
 
 from sema_runtime.values.atoms import char, keyword
 from sema_runtime.values.errors import SemaError
-from sema_runtime.values.lists import List
+from sema_runtime.values.lists import EMPTY, List, cons
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
 from semac.pipeline import compile_source
@@ -231,3 +231,46 @@ def test_types_that_are_held_are_those_of_the_values(monkeypatch: pytest.MonkeyP
     assert "kind = type(e)" in text and "kind = type(e)" not in ast.unparse(
         compile_source(HELD, "<test>", "module", is_native=True).tree
     )
+
+
+INDEXED = """
+(define (distance a b) (let ((dx (- (nth a 0) (nth b 0))) (dy (- (nth a 1) (nth b 1)))) (+ (* dx dx) (* dy dy))))
+(define (between a f) (let ((x (nth a 0))) (f a) (list x (nth a 0) (nth a 1) (length a))))
+(define (at a i) (list (nth a i) (nth a (+ i 1)) (length a)))
+(define (counted a) (let loop ((i 0) (s 0)) (if (>= i (length a)) s (loop (+ i 1) (+ s (nth a i))))))
+(define (each rows) (foldl (fn (s row) (+ s (- (nth row 1) (nth row 0)) (* (nth row 0) (nth row 1)))) 0 rows))
+(define (built n) (let loop ((i 0) (xs '())) (if (= i n) (+ (nth xs 0) (length xs) (nth xs 1)) (loop (+ i 1) (cons i xs)))))
+(define (changed a) (let ((x (nth a 0))) (set! a (list 7 x)) (list (nth a 0) (nth a 1) (length a))))
+"""
+
+
+class Own(list[Any]):
+    """It answers an index itself."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return 40 + list.__getitem__(self, index)
+
+
+def test_items_that_are_held_are_those_of_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers(**environment: str) -> list[Any]:
+        scope: dict[str, Any] = {"__name__": "indexed"}
+        with monkeypatch.context() as context:
+            for name, value in environment.items():
+                context.setenv(name, value)
+            exec(compile_source(INDEXED, "<test>", "module").code, scope)
+        values: list[Any] = [
+            (1, 2), [1, 2], List([1, 2]), List([0, 1, 2]).cdr, cons(1, cons(2, EMPTY)), Own([1, 2]), [1], (), List([]), [True, 2.5],
+            [10**30, 1], None, "ab", {"a": 1}, 5, namedtuple("Point", "x y")(1, 2),
+        ]  # fmt: skip
+        calls: list[tuple[str, tuple[Any, ...]]] = [
+            *(("distance", pair) for pair in product(values, ([5, 6], List([5.5, 6])))),
+            *(("at", (value, index)) for value in values for index in (0, 1, -1, True, 0.0, 10**30, None)),
+            *((name, (value,)) for name in ("counted", "changed") for value in values),
+            ("each", ([[1, 2], (3, 4), List([5, 6])],)), ("each", ([[1, 2], [3]],)), ("built", (2000,)), ("built", (1,)),
+        ]  # fmt: skip
+        shrunk = [outcome(scope["between"], ([1, 2, 3], change)) for change in (list.pop, list.clear, list.copy)]
+        return [*(outcome(scope[name], args) for name, args in calls), *shrunk]
+
+    assert answers() == answers(SEMA_OPT="0") == answers(SEMA_SKIP="held")
+    text = ast.unparse(compile_source(INDEXED, "<test>", "module").tree)
+    assert "items = a if type(a) in INDEXED else held_items(a)" in text

@@ -5,15 +5,16 @@ from __future__ import annotations
 from itertools import chain
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.collections.lists import cons
+from sema_runtime.lib.collections.lists import cons, nth
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.lists import List, first_items
+from sema_runtime.values.lists import List, first_items, tail_of
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import to_text
 from sema_runtime.values.sequences import INT_LIMIT, elements, size, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -277,3 +278,8 @@ def list_join(collection: Any, separator: Any, last_separator: Any = MISSING) ->
     if len(texts) < 2:
         return "".join(texts)
     return separator.join(texts[:-1]) + last_separator + texts[-1]  # type: ignore[no-any-return]
+
+
+def nth_after(items: Sequence[Any], start: int, index: int) -> Any:
+    """`nth` of the list that begins at an index of a sequence."""
+    return nth(tail_of(items, start), index)

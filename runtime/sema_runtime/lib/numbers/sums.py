@@ -16,39 +16,31 @@ SHORT = 10**15  # generate/nested/numbers.py counts on it
 SUM_ROUNDS_LESS = sys.version_info >= (3, 12)  # Python's `sum` of floats, than additions one after the other
 
 
-def add_items(total: Any, items: Sequence[Any]) -> Any:
-    """`(+ (+ total first) second)` and so on."""
-    return _sum(add, total, items)
-
-
-def plus_items(total: Any, items: Sequence[Any]) -> Any:
-    """The same with `+` as a value, which takes numbers alone."""
-    return _sum(plus, total, items)
-
-
-def _sum(operation: Callable[[Any, Any], Any], total: Any, items: Sequence[Any]) -> Any:
-    if type(total) in INT_OR_FLOAT and len(items) and _are_numbers(items):
-        try:
-            if not SUM_ROUNDS_LESS or type(total) is type(items[0]) is int:
-                return sum(items, total)
-            result = total
-            for item in items:
-                result += item
-            return result
-        except OverflowError:  # an int is too large for a float
-            pass
+def add_items(total: Any, items: Sequence[Any], operation: Callable[[Any, Any], Any] = add) -> Any:
+    """`(+ (+ total first) second)` and so on. Ints and floats alone are for Python, which does the same with them."""
+    if items and type(total) in INT_OR_FLOAT:
+        first = type(items[0])
+        count = countOf(map(type, items), first) if first in INT_OR_FLOAT else 0
+        if count and (
+            count == len(items) or count + countOf(map(type, items), float if first is int else int) == len(items)
+        ):
+            try:
+                if not SUM_ROUNDS_LESS or (type(total) is first is int and count == len(items)):
+                    return sum(items, total)
+                result = total
+                for item in items:
+                    result += item
+                return result
+            except OverflowError:  # an int is too large for a float
+                pass
     for item in items:
         total = operation(total, item)
     return total
 
 
-def _are_numbers(items: Sequence[Any]) -> bool:
-    """Whether all items are ints or floats, to which the language does what Python does."""
-    first = type(items[0])
-    count = countOf(map(type, items), first) if first is int or first is float else 0
-    return count == len(items) or (
-        count > 0 and count + countOf(map(type, items), float if first is int else int) == len(items)
-    )
+def plus_items(total: Any, items: Sequence[Any]) -> Any:
+    """The same with `+` as a value, which takes numbers alone."""
+    return add_items(total, items, plus)
 
 
 def are_real(*values: Any) -> bool:
