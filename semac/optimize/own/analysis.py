@@ -57,7 +57,7 @@ def analyzed(unit: Unit, form: Representation) -> Analysis:
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
         analysis = Analysis(concerned, form, general)
-        spoilt = analysis.run(elsewhere).spoilt
+        spoilt = analysis.run(elsewhere).spoilt & wanted  # no other member is in a group that can be bare
         if spoilt == general:
             break
         general = frozenset(spoilt)
