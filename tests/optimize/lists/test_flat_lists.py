@@ -25,6 +25,8 @@ INDEXED = [  # each loop holds an index
     "(list (run (list :up :up) 0) (run (list :skip :up :up) 0) (run (list :up :down :up) 0) (run (list :skip) 5))",
     "(define (f xs) (let loop ((xs xs) (n 0)) (let ((more (cdr xs)) (first-item (car xs))) "
     "(if (null? more) (list n first-item more) (loop more (+ n (* first-item 10))))))) (f (list 1 2 3))",
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (or (null? xs) (null? (cdr xs))) n (loop (cdr xs) "
+    "(+ n (cadr xs) (reduce (fn (a b) (+ a b n)) (list 1 2 (car xs)))))))) (f (list 1 2 3))",
     "(define (f xs) (let outer ((xs xs) (out '())) (if (null? xs) (reverse out) (let inner ((k 0)) "
     "(if (= k (car xs)) (outer (cdr xs) (cons k out)) (inner (+ k 1))))))) (f (list 2 0 3))",
     "(define (f t) (let loop ((cs (string->list t)) (n 0)) (cond ((null? cs) n) ((= (car cs) #\\a) (loop (cdr cs) (+ n 1)))"
