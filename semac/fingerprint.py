@@ -16,7 +16,7 @@ COMPILING = tuple(
     for folder in (
         "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/fields",
         "optimize/infer", "optimize/inline", "optimize/inplace", "optimize/loops", "optimize/own", "optimize/rows",
-        "optimize/steps", "optimize/texts", "optimize/versions", "generate", "generate/nested",
+        "optimize/steps", "optimize/texts", "optimize/versions", "generate", "generate/coalesce", "generate/nested",
         "generate/packed", "generate/text",
     )
 )  # fmt: skip

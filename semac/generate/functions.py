@@ -24,6 +24,7 @@ from semac.anf.nodes import (
     Result,
 )
 from semac.anf.walk import blocks, exit_operands, expressions, operands
+from semac.generate.coalesce import coalesce
 from semac.generate.context import AT_INDEX, Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
@@ -191,18 +192,25 @@ def definition(
     inner: Context, target: str, arguments: ast.arguments, body: list[ast.stmt], loc: Loc
 ) -> ast.FunctionDef:
     head: list[ast.stmt] = []
+    if inner.module.merges_copies:
+        outer = inner.assigned_globals | inner.nonlocals
+        body = coalesce(body, [arg.arg for arg in every(arguments)], inner.names.program, outer)
     if inner.assigned_globals:
         head.append(ast.Global(sorted(inner.assigned_globals), **loc))
     if inner.nonlocals:
         head.append(ast.Nonlocal(sorted(inner.nonlocals), **loc))
     if inner.changed_inside:  # the value of one may never be reached, but Python wants it bound somewhere
-        given = {arg.arg for arg in [*arguments.args, *([arguments.vararg] if arguments.vararg else [])]}
+        given = {arg.arg for arg in every(arguments)}
         unbound = inner.changed_inside - given - bound_names(body) - inner.nonlocals
         head += [assign(local, const(None, loc), loc) for local in sorted(unbound)]
     position = 1 if body and is_docstring(body[0]) else 0
     body[position:position] = head
     extra: dict[str, Any] = dict(loc)
     return ast.FunctionDef(target, arguments, body or [ast.Pass(**loc)], [], None, **extra, **TYPE_PARAMS)
+
+
+def every(arguments: ast.arguments) -> list[ast.arg]:
+    return [*arguments.args, *([arguments.vararg] if arguments.vararg else [])]
 
 
 def bound_names(body: list[ast.stmt]) -> set[str]:

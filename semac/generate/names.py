@@ -227,6 +227,7 @@ class LocalNames:
         self.module = module
         self.is_top = is_top
         self.reserved: set[str] = set(parent.reserved) if parent is not None else set()  # of the program's variables
+        self.program: dict[str, str] = {}  # Python names of the program's variables → their own
         self.taken: set[str] = set(avoid)
         if parent is not None:
             self.taken |= parent.taken
@@ -236,6 +237,7 @@ class LocalNames:
         around = (self.module.own, self.module.taken) if self.is_top else ()
         var.py = python = unique(local_base(var.name), self.taken, *around)
         self.taken.add(python)
+        self.program[python] = var.name
         if self.is_top:
             self.module.temporaries.add(python)
             self.module.top_temporaries.append(python)

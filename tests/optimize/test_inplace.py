@@ -14,6 +14,11 @@ from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
 CASES = {
+    "a changed copy of a state goes into that": """
+        (define (step m i)
+          (let* ((m3 (assoc m :b m :c i)) (h (update-in m3 [:b :c] (fn (x) 1))))
+            (assoc-in h [1 :c] i)))
+        (foldl step {} (range 3))""",
     "a variable of a loop, under set! and in a closure": (
         "(define (f n) (let lp ((i 0) (m {:j 1})) (set! m m) (if (= n i) m (lp (+ 1 i) (assoc m :j (map (fn (x) m) "
         "(range 1))))))) (f 3)"

@@ -52,6 +52,7 @@ OPTIONAL = [
     "once",
     "cut",
     "kinds",
+    "copies",
     "held",
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 from sema_runtime.values.lists import List
 from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
-from semac.ir.nodes import Call, CallBuiltin, Const, Let, Node, Ref, Seq, Set, While
+from semac.ir.nodes import Call, CallBuiltin, Const, Let, Node, Ref, Seq, Set, Var, While
 
 
 def while_(context: Context, form: List, scope: Scope) -> Any:
@@ -61,9 +61,9 @@ def parallel_sets(context: Context, steps: list[tuple[Any, Any]], scope: Scope) 
         return []
     if len(nodes) == 1:
         return [Set(nodes[0][0], nodes[0][1], None, span=context.span)]
-    inner = scope.child()
-    temporaries = [(inner.declare(f"next-{var.name}"), node) for var, node in nodes]
-    for temporary, _ in temporaries:
+    temporaries = [(Var("", scope.function), node) for var, node in nodes]
+    for (temporary, _), (var, _) in zip(temporaries, nodes, strict=True):
+        temporary.hint = f"next-{var.name}"
         temporary.defined = 1
     pairs = zip(nodes, temporaries, strict=True)
     sets: list[Node] = [Set(var, Ref(temporary), None) for (var, _), (temporary, _) in pairs]

@@ -217,6 +217,7 @@ class Order:
         for another in uses:
             if another is not use:
                 later = self.replacing(another.keys) if another.how in (TAKE, FILL) else ANYHOW
+                later = later._replace(is_local=False)  # what comes of it may hold both
                 self.meet(use, own, own_parts, another.var, later)
 
     def meet(self, use: Use, own: Region, own_parts: set[Region], other: Var, later: Later) -> None:
