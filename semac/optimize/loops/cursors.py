@@ -200,9 +200,8 @@ class Cursor:
                         self.consider(instr.var, instr.op)
 
     def enter_loop(self, op: Any) -> None:
-        """Adds the variables of a loop inside that begin with the list, until one of them gets another one. A loop may
-        begin with the first of its items instead, as that of `reduce`."""
-        for index, (param, init) in enumerate(zip(op.params, op.inits, strict=False)):
+        """Adds the variables of a loop inside that begin with the list, until one of them gets another one."""
+        for index, (param, init) in enumerate(zip(op.params, op.inits, strict=False)):  # `reduce` has no first value
             if self.holds(init) and param not in self.others and is_fixed(param):
                 self.members.add(param)
                 self.rests.add(param)

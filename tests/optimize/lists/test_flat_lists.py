@@ -11,6 +11,8 @@ WALK = (
     "(define (f xs ys) (let loop ((a xs) (b ys) (out '())) {body})) (f (list 1 4 6) (map (fn (x) (* x x)) (range 4)))"
 )
 INDEXED = [  # each loop holds an index
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n "
+    "(loop (cdr xs) (+ n (reduce (fn (a b) (if (> a b) a b)) (list 1 (car xs)))))))) (f (list 1 2 3))",
     WALK.format(
         body="(cond ((null? a) (append (reverse out) b)) ((null? b) (append (reverse out) a)) "
         "((< (car a) (car b)) (loop (cdr a) b (cons (car a) out))) (else (loop a (cdr b) (cons (car b) out))))"
