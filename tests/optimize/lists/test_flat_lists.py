@@ -11,8 +11,6 @@ WALK = (
     "(define (f xs ys) (let loop ((a xs) (b ys) (out '())) {body})) (f (list 1 4 6) (map (fn (x) (* x x)) (range 4)))"
 )
 INDEXED = [  # each loop holds an index
-    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n "
-    "(loop (cdr xs) (+ n (reduce (fn (a b) (if (> a b) a b)) (list 1 (car xs)))))))) (f (list 1 2 3))",
     WALK.format(
         body="(cond ((null? a) (append (reverse out) b)) ((null? b) (append (reverse out) a)) "
         "((< (car a) (car b)) (loop (cdr a) b (cons (car a) out))) (else (loop a (cdr b) (cons (car b) out))))"
@@ -61,6 +59,8 @@ KEPT = [  # the list is wanted as it is in a round
     "(define (f xs) (let loop ((xs xs) (seen '())) (if (null? xs) seen (loop (cdr xs) (cons xs seen))))) (f (list 1 2 3))",
 ]
 READ = [
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n "
+    "(loop (cdr xs) (+ n (reduce (fn (a b) (if (> a b) a b)) (list 1 (car xs)))))))) (f (list 1 2 3))",
     "(define (f n) (let loop ((xs (range 5)) (out '())) (if (null? xs) out (loop (drop n xs) (cons (take n xs) out))))) "
     "(list (f 2) (map (fn (n) (try (f n) (catch e (list (:message e) (:type e))))) (list 3 (* 4611686018427387904 4))))",
     WALK.format(
