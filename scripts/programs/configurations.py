@@ -103,7 +103,8 @@ def configuration(name: str) -> Configuration:
         return Configuration(name, {"SEMA_OPT": "1", variable: value})
     if kind == "without" and rest:
         known = {its.name for its in PASSES}
-        known |= {"signs", "importing", "extended", "apart", "foreign", "once", "cut", "kinds", "copies", "held"}
+        known |= {"signs", "filled", "importing", "extended", "apart", "foreign", "once", "cut", "kinds"}
+        known |= {"copies", "held"}
         left_out = frozenset(rest.split(","))
         if not left_out <= known:
             raise ValueError(f"no such pass: {' '.join(sorted(left_out - known))}; there are {' '.join(sorted(known))}")

@@ -196,8 +196,10 @@ def of_length(c: Context, value: ast.expr, pattern: SequencePattern, loc: Loc) -
     size = len(pattern.parts)
     if pattern.rest is not None:
         return call(c.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
+    if not isinstance(value, ast.Name) and not c.module.unit.is_text:
+        value = c.save(value, "items", loc)
     checked = call(c.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
-    if not isinstance(value, ast.Name) or c.module.unit.is_text:
+    if c.module.unit.is_text:
         return checked
     if pattern.or_nil:
         test: ast.expr = compare(value, ast.IsNot(), const(None, loc), loc)

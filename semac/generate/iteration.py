@@ -139,8 +139,22 @@ def comprehension(c: Context, op: Comprehension) -> ast.expr:
 
 def list_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
     generators = generators_of(c, op, loc)
-    made = ast.ListComp(c.expr(value_of(op.body)), generators, **loc)
+    made = joined(ast.ListComp(c.expr(value_of(op.body)), generators, **loc))
     return made if op.bare else call(c.runtime(LIST_CLASS, loc), [made], loc)
+
+
+def joined(made: ast.ListComp) -> ast.ListComp:
+    """`[f(y) for x in xs for y in ys]` in place of `[part for x in xs for part in [f(y) for y in ys]]`."""
+    last, item = made.generators[-1], made.elt
+    inner = last.iter
+    if len(made.generators) < 2 or last.ifs or not isinstance(inner, ast.ListComp):
+        return made
+    if not (isinstance(last.target, ast.Name) and isinstance(item, ast.Name) and item.id == last.target.id):
+        return made
+    if any(isinstance(node, ast.Lambda | ast.GeneratorExp) for node in ast.walk(inner)):
+        return made  # a function keeps the variables of its own round
+    made.elt, made.generators = inner.elt, [*made.generators[:-1], *inner.generators]
+    return made
 
 
 def any_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:

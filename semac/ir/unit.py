@@ -27,7 +27,7 @@ class Unit:
         self.uses_python = False  # Python code may make and change values of the unit
         self.is_program = False  # nobody else calls its functions
         self.is_input = False  # one of a session, which shares its globals with the others
-        self.left_out: frozenset[str] = frozenset()  # passes that don't run; "signs": what inference leaves out
+        self.left_out: frozenset[str] = frozenset()  # passes that don't run, and parts of inference: signs, filled
         self.is_text = False  # written as text for people, without the shortcuts of code that is to run
         self.is_native = False  # its functions become C (semac/native), which asks for types at no cost
         self.optimize = True  # false: compiled as it is written (SEMA_OPT=0)

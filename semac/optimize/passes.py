@@ -48,6 +48,7 @@ from semac.optimize.loops.counting import count_in_loops
 from semac.optimize.loops.cursors import give_own_loops, index_lists
 from semac.optimize.loops.higher_order import TABLE, loop_over_items
 from semac.optimize.loops.rests import RESTS, slice_rests
+from semac.optimize.loops.seeds import seed_lists
 from semac.optimize.loops.sets import use_sets
 from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.updates import ALIASES, ARGUMENTS, drop_levels, expand_updates
@@ -83,7 +84,7 @@ PARTS: Kinds = SIMPLE | {"=", "list", "nil?", Destructure, MakeMap, MakeVector}
 KEYS: Kinds = SIMPLE | {NEW_KEY, STORED, MakeMap}
 # What passes may add to a unit of what others are about, SIMPLE where nothing is said; None: anything.
 MAKES: dict[str, Kinds | None] = {
-    "dispatch": None, "loops": None, "updates": None,
+    "dispatch": None, "loops": None, "updates": None, "seeds": SIMPLE | {"empty?"},
     "rounds": SIMPLE | {Loop}, "walks": SIMPLE | {For}, "pulled": SIMPLE | {For},
     "counting": SIMPLE | {"+", "-", "max", "min", "not", For},
     "values": PARTS, "parts": PARTS, "fields": PARTS,
@@ -124,6 +125,7 @@ PASSES: tuple[Pass, ...] = (
     ),  # `update-in` and its kin become look-ups and `assoc`
     Pass("calls", inline_calls),  # calls of small functions become what these do
     Pass("rounds", give_own_loops, [Closure]),  # functions that go down a list by tail calls have a loop of their own
+    Pass("seeds", seed_lists, ["append"]),  # lists that are collected with `append` begin as lists, not as vectors
     Pass("values", make_vectors, [VALUES_TUPLE]),  # multiple values that `let-values` alone takes apart are vectors
     Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
     Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples

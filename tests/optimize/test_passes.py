@@ -45,6 +45,7 @@ def test_answers_with_all_passes(expected: list[dict[str, Any]]) -> None:
 OPTIONAL = [
     *(one.name for one in PASSES if one.optional),
     "signs",
+    "filled",
     "importing",
     "extended",
     "apart",

@@ -80,3 +80,27 @@ def test_passes_can_be_left_out(skipped: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("SEMA_SKIP", skipped)
     for source in (*AS_TEXTS, *SHOWN):
         assert run(source, mode="program") == run(source, optimize=False)
+
+
+FOUND = (
+    "(define (before t m) (let ((i (string/index-of t m))) (if (nil? i) t (substring t 0 i)))) "
+    "(define (after t m) (let ((i (string/index-of t m))) "
+    '(if i (substring t (+ i (string-length m)) (string-length t)) ""))) '
+    '(define (pair t) (let ((i (string/index-of t "=>"))) (if i [(substring t 0 i) (substring t (+ i 2))] nil))) '
+)
+FAR = (
+    '(define (far t) (let ((i (string/index-of t "=>"))) (if i (substring t (+ i 3)) nil))) '
+    '(define (other a b) (let ((i (string/index-of a "="))) (if i (substring b 0 i) nil))) '
+)
+
+
+def test_what_stands_before_and_behind_a_found_part_is_a_slice() -> None:
+    source = f'{FOUND} (map (fn (t) [(before t "=>") (after t "=>") (pair t)]) (list "a=>b" "=>" "" "x" "==>>"))'
+    assert run(source, watch=Verifier()) == run(source, optimize=False)
+    assert "substring(" not in python(source)
+
+
+def test_an_index_that_may_be_outside_is_asked() -> None:
+    source = f'{FAR} (map (fn (t) (try [(far t) (other t "xyz")] (catch e (:message e)))) (list "a=>b" "=>" "abcd=" "abcd=>e"))'
+    assert run(source, watch=Verifier()) == run(source, optimize=False)
+    assert "substring(" in python(source)

@@ -22,13 +22,17 @@ class Programs(Choices):
 
     def walk(self, number: int) -> list[str]:
         """A function with a loop down one list or two, or one that calls itself."""
+        self.appends = self.chance(0.2)
         names = ["xs"] if self.chance(0.55) else ["xs", "ys"]
         again = self.pick("loop", "loop", f"walk{number}")
         body = self.round(names, again, 3)
         params = " ".join(names)
         if again == "loop":
             inits = " ".join(f"({name} {self.start(name)})" for name in names)
-            text = f"(define (walk{number} {params} n acc) (let loop ({inits} (n n) (acc acc)) {body}))"
+            acc = self.pick("acc", "acc", "(list 7)", "(cons n acc)", "(reverse (list n 1))", "(map - (list n))")
+            if self.appends:
+                acc = "[]"
+            text = f"(define (walk{number} {params} n acc) (let loop ({inits} (n n) (acc {acc})) {body}))"
         else:
             text = f"(define (walk{number} {params} n acc) {body})"
         calls = []
@@ -133,6 +137,7 @@ class Programs(Choices):
             f"(length {name})", f"(count {name})", f"(length (rest {name}))", f"(take 2 {name})", f"(take n {name})",
             f"(nth {name} n)", f"(foldl + 0 {name})",
             f"(map (fn (x) (+ x n)) (rest {name}))", f"(length (filter odd? {name}))",
+            "(first acc)", "(car acc)", "(+ n (first acc))",
             f"(if {self.empty(name)} 0 (first {name}))", f"(reverse (rest {name}))", f"(first (rest {name}))",
         )  # fmt: skip
 
@@ -146,6 +151,11 @@ class Programs(Choices):
 
     def collected(self, names: list[str]) -> str:
         name = self.random.choice(names)
+        if self.appends:
+            more = self.pick(f"(list {self.item(name)})", f"[n {self.item(name)}]", f"(list n) {name}")
+            return self.pick(
+                f"(append acc {more})", f"(append acc {more})", "acc", f"(if (even? n) acc (append acc {more}))"
+            )
         return self.pick(
             "acc",
             f"(cons {self.item(name)} acc)",

@@ -31,6 +31,7 @@ from semac.optimize.infer import numbers as number_rules  # so does it
 from semac.optimize.infer.builtins import builtin_result, called_function, leave_out_refused
 from semac.optimize.infer.called import can_visit, visit_called
 from semac.optimize.infer.facts import Facts
+from semac.optimize.infer.filled import filled_lists
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.maps import FIELDS, LEVELS, field_type, level_type
 from semac.optimize.infer.record_types import called_member, set_attribute
@@ -99,6 +100,8 @@ class Flow:
         self.active: set[Any] = set()  # the code that is being visited
         self.depth = 0  # of the blocks that are being visited
         self.tells_signs = "signs" not in left_out(unit)
+        self.asks_filled = "filled" not in left_out(unit)
+        self.filled: set[Var] = set()
 
     def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
         """Visits until no fact grows any more.
@@ -106,6 +109,7 @@ class Flow:
         changed: forms and functions whose operations may give more than before. narrowed: functions in which less can
         be than before; what they have told others stays.
         """
+        self.filled = filled_lists(self.unit) if self.asks_filled else set()
         mixed = self.solver.newly_mixed()
         if mixed is None:
             self.solver = Solver(self.unit)
@@ -280,7 +284,7 @@ class Flow:
         args = [self.operand(arg) for arg in op.args]
         if op.name in TAKEN_APART and len(op.args) == 1:
             subject = op.args[0]
-            op.filled = type(subject) is Ref and subject.var in self.facts.filled
+            op.filled = type(subject) is Ref and (subject.var in self.facts.filled or subject.var in self.filled)
         elif op.name == "cadr" and len(op.args) == 1 and type(op.args[0]) is Ref:
             op.filled = self.facts.has_second(op.args[0].var)
         result = builtin_result(self, op, args)

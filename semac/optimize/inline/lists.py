@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from semac.anf.nodes import CallBuiltin, Lit, Move, Op, Python
 from semac.optimize.inline.table import Place, guarded, inlines, is_kind, may_be, of_foreign, python
-from semac.types.lattice import ARRAY, BYTES, DICT, FLAT, LIST, NIL, OTHER, STR, VECTOR, Type, atom
+from semac.types.lattice import (
+    ARRAY,
+    BYTES,
+    DICT,
+    FLAT,
+    LIST,
+    NIL,
+    OTHER,
+    POSITIVE,
+    STR,
+    VECTOR,
+    ZERO,
+    Type,
+    atom,
+)
 
 LINKED = ("linked", (0,))
 SIZED = LIST | VECTOR | STR | DICT
@@ -164,6 +178,8 @@ def length(op: CallBuiltin, place: Place) -> Op | None:
     type_ = op.args[0].type
     if not type_.only(LENGTHS[op.name]):
         return unknown_length(op, place)
+    if type(op.args[0]) is Lit and type(text := op.args[0].value) is str and place.guards:
+        return Move(Lit(len(text), atom(POSITIVE if text else ZERO)))
     if type_.only(VECTOR | STR | BYTES):
         return Python("len", op.args)
     if type_.only(FLAT):

@@ -88,6 +88,11 @@ def part_of(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) not in (2, 3) or not place.guards or op.as_value:
         return None
     is_text = [] if op.args[0].type.only(STR) else [("str", (0,))]
+    if not is_text and surely_inside(op.args[0], op.args[1]):
+        if len(op.args) == 2 or is_length_of(op.args[2], op.args[0]):
+            return python("rest_of_text", *op.args[:2])
+        if type(op.args[1]) is Lit and surely_inside(op.args[0], op.args[2]):
+            return python("slice", *op.args)
     if not may_be(op.args[0].type, STR) or not all(arg.type.only(NATURAL) for arg in op.args[1:]):
         return None
     if len(op.args) == 2:
@@ -101,6 +106,55 @@ def part_of(op: CallBuiltin, place: Place) -> Op | None:
     if type(start) is Lit and start.value == 0:
         return guarded(op, "slice", *is_text, ("ends_at", (0, 2)))
     return guarded(op, "slice", *is_text, ("slice", (0, 1, 2)))
+
+
+def surely_inside(text: Expr, index: Expr) -> bool:
+    """Whether an index is 0, where a part of the text was found, or where that part ends."""
+    if type(index) is Lit:
+        return bool(index.value == 0)
+    if not index.type.only(INT):
+        return False
+    if part_at(text, index) is not None:
+        return True
+    op = index.var.op if type(index) is Ref and is_fixed(index.var) else None
+    if type(op) is not CallBuiltin or op.name != "+" or len(op.args) != 2 or not op.args[0].type.only(INT):
+        return False
+    part = part_at(text, op.args[0])
+    return part is not None and is_at_most_length(op.args[1], part)
+
+
+def part_at(text: Expr, index: Expr) -> Expr | None:
+    """The part of a text that was found at an index, where that is sure."""
+    choice = index.var.op if type(index) is Ref and is_fixed(index.var) else None
+    if type(choice) is not If or type(choice.then.exit) is not Result:
+        return None
+    place = choice.then.exit.value
+    find = place.var.op if type(place) is Ref and is_fixed(place.var) else None
+    if type(find) is not Python or find.kind != "find" or not is_same(find.args[0], text):
+        return None
+    return find.args[1]
+
+
+def is_at_most_length(count: Expr, part: Expr) -> bool:
+    """Whether a count is the length of a part, or of a literal one not more than that."""
+    if type(count) is Lit:
+        return type(part) is Lit and type(count.value) is int and 0 <= count.value <= len(part.value)
+    op = count.var.op if type(count) is Ref and is_fixed(count.var) else None
+    if type(op) is Move:
+        return is_at_most_length(op.value, part)
+    return type(op) is Python and op.kind == "len" and is_same(op.args[0], part)
+
+
+def is_same(one: Expr, other: Expr) -> bool:
+    """Whether two operands are the same variable, which nobody assigns, or equal texts that are written out."""
+    if type(one) is Ref and type(other) is Ref:
+        return one.var is other.var and is_fixed(one.var)
+    return (
+        type(one) is Lit
+        and type(other) is Lit
+        and type(one.value) is type(other.value) is str
+        and one.value == other.value
+    )
 
 
 def is_length_of(end: Expr, text: Expr) -> bool:

@@ -138,12 +138,13 @@ class GrowingRewriter(Rewriter):
         return [Python("extend", [subject, items])]
 
     def written(self, items: Expr) -> list[Expr] | None:
-        """The items of a list that was written out for this alone, which then isn't made."""
+        """The items of a list or vector that was written out for this alone, which then isn't made."""
         if type(items) is not Ref or items.var.name or items.var.captured or self.counts.get(items.var) != 1:
             return None
-        op = items.var.op
+        op: Any = items.var.op
         made = [instr for instr in self.out if instr.var is items.var]
-        if type(op) is not anf.CallBuiltin or op.name != "list" or len(made) != 1 or made[0].op is not op:
+        is_list = type(op) is anf.CallBuiltin and op.name == "list"
+        if not (is_list or type(op) is anf.MakeVector) or len(made) != 1 or made[0].op is not op:
             return None
         self.out.remove(made[0])
-        return op.args
+        return getattr(op, "args" if is_list else "items")  # type: ignore[no-any-return]

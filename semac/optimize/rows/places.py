@@ -85,7 +85,7 @@ class Place:
         """Whether all lists here may be tuples."""
         if self.is_mixed and (self.is_key or self.is_exported):
             return False
-        if self.is_exported and self.most < 0 and not self.asked:  # it is only shown
+        if self.is_exported and self.most < 0 and not self.asked and not self.is_key:  # it is only shown
             return False
         if self.is_seen or self.is_deep or not self.sites or (self.asked and len(self.sizes | self.asked) != 1):
             return False

@@ -17,17 +17,20 @@ from semac.anf.literals import type_of_value
 from semac.anf.nodes import Block, Comprehension, Iteration, Let, MakeVector, Ref, Result, VarPattern
 from semac.anf.walk import all_blocks, refs
 from semac.fingerprint import is_traced
-from semac.ir.intrinsics import NOTHING
+from semac.ir.intrinsics import FIELD, FIELD_LOOK, NOTHING
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 from semac.optimize.rows.flow import Flows
+from semac.optimize.rows.forwarding import forward_fields
 from semac.optimize.rows.places import Place, found, part_of
 from semac.optimize.rows.restoring import Restoring, restore_operand
 from semac.optimize.rows.rules import RULES
 from semac.optimize.rows.shapes import Shapes
 from semac.optimize.tails import functions
+
+FIELDS = frozenset((FIELD, FIELD_LOOK))
 
 
 def make_tuples(unit: Unit) -> None:
@@ -72,6 +75,8 @@ class Rewriter:
         for code, owner in parts:
             for block in all_blocks(code, into_functions=False):
                 self.block(code, block, owner)
+            if owner in self.changed:
+                forward_fields(code, FIELDS)
 
     def data(self, value: Any, place: Place) -> Any:
         """A literal list with tuples for the rows."""

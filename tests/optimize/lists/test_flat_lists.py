@@ -25,8 +25,6 @@ INDEXED = [  # each loop holds an index
     "(list (run (list :up :up) 0) (run (list :skip :up :up) 0) (run (list :up :down :up) 0) (run (list :skip) 5))",
     "(define (f xs) (let loop ((xs xs) (n 0)) (let ((more (cdr xs)) (first-item (car xs))) "
     "(if (null? more) (list n first-item more) (loop more (+ n (* first-item 10))))))) (f (list 1 2 3))",
-    "(define (f xs) (let loop ((xs xs) (n 0)) (if (or (null? xs) (null? (cdr xs))) n (loop (cdr xs) "
-    "(+ n (cadr xs) (reduce (fn (a b) (+ a b n)) (list 1 2 (car xs)))))))) (f (list 1 2 3))",
     "(define (f xs) (let outer ((xs xs) (out '())) (if (null? xs) (reverse out) (let inner ((k 0)) "
     "(if (= k (car xs)) (outer (cdr xs) (cons k out)) (inner (+ k 1))))))) (f (list 2 0 3))",
     "(define (f t) (let loop ((cs (string->list t)) (n 0)) (cond ((null? cs) n) ((= (car cs) #\\a) (loop (cdr cs) (+ n 1)))"
@@ -59,8 +57,8 @@ KEPT = [  # the list is wanted as it is in a round
     "(define (f xs) (let loop ((xs xs) (seen '())) (if (null? xs) seen (loop (cdr xs) (cons xs seen))))) (f (list 1 2 3))",
 ]
 READ = [
-    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n "
-    "(loop (cdr xs) (+ n (reduce (fn (a b) (if (> a b) a b)) (list 1 (car xs)))))))) (f (list 1 2 3))",
+    "(define (f xs n) (if (null? xs) n (let ((m (reduce (fn (a b) (+ a b)) (list 1 2 n)))) (f (rest xs) m)))) (f (list 1 2) 0)",
+    "(define (f xs n) (if (null? xs) n (let ((m (reduce (fn (a b) (+ a b)) xs))) (f (rest xs) (+ n m))))) (f (list 1 2 3) 0)",
     "(define (f n) (let loop ((xs (range 5)) (out '())) (if (null? xs) out (loop (drop n xs) (cons (take n xs) out))))) "
     "(list (f 2) (map (fn (n) (try (f n) (catch e (list (:message e) (:type e))))) (list 3 (* 4611686018427387904 4))))",
     WALK.format(
@@ -93,10 +91,42 @@ def test_answers_are_those_of_plain_code(source: str) -> None:
         assert run(source, mode=mode, watch=Verifier()) == plain
 
 
+FILLED = [  # the first item is there, so nobody asks
+    "(define (f n) (let loop ((i 0) (rows (list [0 1]))) (if (= i n) rows "
+    "(loop (+ i 1) (cons (map (fn (x) (+ x i)) (first rows)) rows))))) (f 3)",
+    "(define (f xs) (foldl (fn (out x) (if (odd? x) (cons (+ x (first out)) out) out)) '(1) xs)) (f (range 6))",
+    "(define (f n) (let* ((xs (cons n (range n))) (ys (reverse (map (fn (x) (* x x)) xs)))) (+ 1 (first ys)))) (f 4)",
+    "(define (f b) (let ((xs (if b (list 1 2) (append '(3) (range 2))))) (+ 1 (first xs)))) (list (f #t) (f #f))",
+]
+EMPTIED = [
+    "(define (f n) (let loop ((i 0) (xs (list 1 2))) (if (= i n) (first xs) (loop (+ i 1) (rest xs))))) (list (f 1) (f 2) (f 5))",
+    "(define (f xs) (let loop ((i 0) (ys (cons 1 xs))) (if (= i 2) (first ys) (loop (+ i 1) (filter even? ys))))) (f (list 3 4))",
+    "(define (f xs) (first (map (fn (x) (* x x)) xs))) (list (f '()) (f (list 3)))",
+]
+
+
+@pytest.mark.parametrize("source", FILLED)
+def test_lists_that_have_an_item_are_not_asked(source: str) -> None:
+    text = python(source)
+    assert "None" not in text and "first(" not in text
+    assert run(source, watch=Verifier()) == run(source, optimize=False)
+
+
+@pytest.mark.parametrize("source", EMPTIED)
+def test_lists_that_may_be_empty_are_asked(source: str) -> None:
+    for mode in ("program", "module"):
+        assert run(source, mode=mode, watch=Verifier()) == run(source, optimize=False)
+
+
 @pytest.mark.parametrize("source", INDEXED)
 def test_a_loop_down_a_flat_list_holds_an_index(source: str) -> None:
     text = python(source)
     assert "at = 0" in text and ".next" not in text
+
+
+def test_a_loop_down_a_list_may_have_a_fold_without_a_first_value() -> None:
+    source = "(define (f xs) (let loop ((i xs)) (reduce + i))) (list (try (f 1) (catch e (:message e))) (f (list 1 2)))"
+    assert run(source) == run(source, optimize=False)
 
 
 @pytest.mark.parametrize("source", KEPT)
@@ -122,3 +152,18 @@ def test_the_check_of_types_knows_flat_lists() -> None:
     consed = cons(1, List([2]))
     assert admits(flat, List([1])) and not admits(flat, consed)
     assert len(consed) == 2 and not admits(flat, consed)  # its items are a cache, which it may lose
+
+
+@pytest.mark.parametrize(
+    ("source", "loops"),
+    [
+        ("(define (f n) (flat-map (fn (x) (map (fn (y) [x y]) (range x))) (range n))) (f 4)", 1),
+        ("(define (f n) (flat-map (fn (x) (flat-map (fn (y) (map (fn (z) (* x y z)) (list 1 2))) (range x))) (range n))) (f 4)", 1),
+        ("(define (f n) (map (fn (g) (g)) (flat-map (fn (x) (map (fn (y) (fn () (+ x y))) (range x))) (range n)))) (f 3)", 0),
+        ("(define (f xs) (flat-map (fn (x) (map (fn (y) (quotient 6 y)) (list x (- x 2)))) xs)) (try (f (range 1 4)) (catch e (:message e)))", 1),
+    ],
+)  # fmt: skip
+def test_lists_of_lists_are_made_by_one_comprehension(source: str, loops: int) -> None:
+    assert python(source).count(" in [") == 0
+    assert run(source, watch=Verifier()) == run(source, optimize=False)
+    assert loops == 0 or "part" not in python(source)

@@ -26,8 +26,22 @@ GROWN = [
      "(1 2)"),
     ("(define (f xs) (foldl (fn (s x) (assoc s :all (append (:all s) (list x)) :n (+ x (:n s)))) {:all '() :n 0} xs))"
      " (f '(1 2))", "{:all (1 2) :n 3}"),
+    ("(define (f xs) (foldl (fn (acc x) (append acc (list (* x x)))) [] xs)) (list (f '()) (f '(1 2)))", "([] (1 4))"),
+    ("(define (f xs) (foldl (fn (acc x) (if (odd? x) (append acc [x]) acc)) [] xs)) (list (f '(2)) (f '(1 2 3)))",
+     "([] (1 3))"),
+    ("(define (f n) (let loop ((i 0) (out [])) (if (= i n) out (loop (+ i 1) (if (> (count out) 3) out"
+     " (append out (list (length out) i))))))) (list (f 0) (f 4))", "([] (0 0 2 1))"),
 ]  # fmt: skip
 SHARED = [
+    ("(define (f n) (let loop ((i 0) (out []) (seen '())) (if (= i n) (list out seen) (let ((o (if (odd? i) (append out"
+     " (list i)) out))) (loop (+ i 1) o (cons o seen)))))) (f 3)", "((1) ((1) (1) []))"),
+    ("(define (f n) (let loop ((i 0) (out [])) (if (= i n) (list (vector? out) out) (let ((g (fn () out))) (loop (+ i 1)"
+     " (append out (list (vector? (g))))))))) (list (f 0) (f 2))", "((#t []) (#f (#t #f)))"),
+    ("(define (f n) (let loop ((i 0) (out [])) (if (= i n) (list (vector? out) out) (loop (+ i 1) (append out (list"
+     " (vector? out) (first out))))))) (list (f 0) (f 2))", "((#t []) (#f (#t nil #f #t)))"),
+    ("(define (f xs) (foldl (fn (s x) (append s x)) [] xs)) (list (f '()) (f '(())) (f '((1) ())))", "([] () (1))"),
+    ("(define (f xs) (foldl (fn (s x) (append s (list x))) [] xs)) (list (= (f '()) []) (= (f '()) '())"
+     " (map str (f '(1))) (null? (f '())))", "(#t #f (\"1\") #f)"),
     ("(define (f xs) (foldl (fn (acc x) (append (list/drop-last 1 acc) (list x (length acc)))) '() xs)) (f '(7 8 9))",
      "(7 8 9 3)"),
     ("(define (f xs) (foldl (fn (acc x) (append acc (list (length acc) acc))) '() xs)) (f '(1 2))", "(0 () 2 (0 ()))"),

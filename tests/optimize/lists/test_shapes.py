@@ -150,3 +150,23 @@ def test_globals_have_lists_and_maps_when_the_import_has_ended() -> None:
 
 def test_keys_are_tuples() -> None:
     assert "List([i" not in python(KEYS[0])
+
+
+CHANGED_AND_READ = (
+    "(define (tape xs) {:left '() :head (first xs) :right (rest xs)}) "
+    "(define (right t) (assoc t :left (cons (:head t) (:left t)) :head (if (null? (:right t)) 0 (first (:right t))) "
+    ":right (if (null? (:right t)) '() (rest (:right t))))) "
+    "(define (step m) {:tape (right (assoc (:tape m) :head (+ 1 (:head (:tape m))))) :n (+ 1 (:n m))}) "
+    "(define (run m) (if (= (:n m) 4) m (run (step m)))) (define (tape-of m) (:tape m)) "
+    "(let ((t (tape-of (run {:tape (tape (list 1 2 3)) :n 0})))) (list (:left t) (:head t) (:right t)))"
+)
+
+
+def test_fields_of_tuples_just_made_are_what_was_put_there() -> None:
+    plain = run(CHANGED_AND_READ, optimize=False)
+    for mode in ("program", "module"):
+        assert run(CHANGED_AND_READ, mode=mode, watch=Verifier()) == plain
+    tree = ast.parse(python(CHANGED_AND_READ))
+    (code,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "run")
+    made = [node for node in ast.walk(code) if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load)]
+    assert len(made) == 2  # the machine and its new tape; none with the changed head alone

@@ -17,6 +17,7 @@ LARGEST = 10**18  # numbers below need no care with the time that digits take
 LONGEST = 4000  # digits, zeros in front included, that Python converts at once
 FEW = 20  # digits that are read faster than looked up
 MEMO_SIZE, MEMO_LENGTH = 4096, 32  # columns of data repeat their values: short texts are parsed once
+STARTS = frozenset("0123456789+-#.iInN; \t\n\r")  # first characters of texts that may be numbers
 _recent: dict[str, Any] = {}
 DIGITS = {2: "b", 8: "o", 16: "x"}
 
@@ -34,6 +35,8 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
     if radix == 10 and type(text) is str:
         if len(text) < FEW and text.isdecimal() and text.isascii():
             return int(text)
+        if text and text[0] not in STARTS:
+            return False
         try:
             return _recent[text]
         except KeyError:
