@@ -126,6 +126,11 @@ def test_a_loop_down_a_flat_list_holds_an_index(source: str) -> None:
     assert "at = 0" in text and ".next" not in text
 
 
+def test_a_loop_down_a_list_may_have_a_fold_without_a_first_value() -> None:
+    source = "(define (f xs) (let loop ((i xs)) (reduce + i))) (list (try (f 1) (catch e (:message e))) (f (list 1 2)))"
+    assert run(source) == run(source, optimize=False)
+
+
 @pytest.mark.parametrize("source", KEPT)
 def test_a_list_that_is_handed_on_stays_a_list(source: str) -> None:
     assert "at = 0" not in python(source)
