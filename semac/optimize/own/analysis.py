@@ -54,10 +54,12 @@ def analyzed(unit: Unit, form: Representation) -> Analysis:
     wanted |= {member.function for member in wanted if type(member) is Part}
     elsewhere = called_elsewhere(everything)
     concerned = [part for part in code if concerns(part, wanted, form)]
+    # No other member is in a group that can be bare, or tells of the variable that it was read from.
+    meant = wanted.union(*(read for var, read in analysis.readings.items() if var in wanted))
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
         analysis = Analysis(concerned, form, general)
-        spoilt = analysis.run(elsewhere).spoilt
+        spoilt = analysis.run(elsewhere).spoilt & meant
         if spoilt == general:
             break
         general = frozenset(spoilt)
