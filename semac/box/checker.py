@@ -69,6 +69,7 @@ OTHER_IMPORTS = {  # modules of which only some things are admitted
     "sema_runtime.lib.text.diff": {"diff_apply", "diff_hunks", "diff_parse", "diff_stat", "diff_unified"},
     "sema_runtime.lib.time.datetime": {"time_add", "time_date_parts", "time_diff", "time_format", "time_parse"},
     "fractions": {"Fraction"},
+    "collections": {"deque"},
     "sema_runtime.conditions.describe": {"condition_map", "condition_of"},
     "math": {"sqrt", "sin", "cos", "atan", "tanh", "gcd", "floor", "ceil", "inf", "nan"},
     "builtins": {"sum", "list", "len", "int", "float", "str", "type", "range", "abs", "min", "max", "zip", "tuple",
@@ -77,12 +78,12 @@ OTHER_IMPORTS = {  # modules of which only some things are admitted
 ATTRIBUTES = frozenset((
     "append", "args", "assoc", "car", "cdr", "copy", "d", "empty", "endswith", "extend", "find", "flat", "get",
     "is_integer", "isascii", "isdecimal", "items", "join", "lookup", "lower", "name", "next", "of", "pairs", "pinned",
-    "pop", "replace", "sema_tag", "sorted_keys", "split", "stable", "startswith", "strip", "upper", "value", "values",
-    "was_extended", "with_traceback",
+    "pop", "popleft", "replace", "sema_tag", "sorted_keys", "split", "stable", "startswith", "strip", "upper", "value",
+    "values", "was_extended", "with_traceback",
 ))  # fmt: skip
 METHODS = frozenset((  # those of the attributes that a program never sees: they are called where they are named
     "append", "assoc", "copy", "endswith", "extend", "find", "get", "is_integer", "isascii", "isdecimal", "join",
-    "lookup", "lower", "of", "pop", "replace", "split", "startswith", "strip", "upper", "with_traceback",
+    "lookup", "lower", "of", "pop", "popleft", "replace", "split", "startswith", "strip", "upper", "with_traceback",
 ))  # fmt: skip
 BUILTIN_NAMES = frozenset((
     "abs", "all", "any", "bool", "chr", "dict", "enumerate", "Exception", "False", "float", "int", "isinstance", "iter",

@@ -51,7 +51,7 @@ from semac.generate.iteration import comprehension, result_param
 from semac.generate.nested.numbers import Numbers, item_of, leaves
 from semac.generate.nested.quotients import inexact
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
-from semac.generate.python_ops import PLAINER, PYTHON_OPS
+from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.sources import ITERATE, LOOK_UPS, is_list_object, items_at_hand, items_of_rest
 from semac.generate.steps import consume, pull
@@ -60,6 +60,15 @@ from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function, Var
 from semac.optimize.keys import is_stored_key
 from semac.types.lattice import FLAT, FLOAT, INT, LIST, NATURAL
+
+# Operations, with the number of their operands → what people would write, where code to run looks inside of values.
+PLAINER = {
+    ("list_items", 1): "items",
+    ("list_len", 1): "array_len",
+    ("map_get", 2): "map_lookup",
+    ("flat_len", 1): "len",
+    ("flat_part", 2): "part",
+}
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:

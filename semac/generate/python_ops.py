@@ -407,47 +407,60 @@ def _last(depth: int) -> Printer:
     """The item at a depth from the top; nil where the stack has no so many."""
 
     def printed(args: list[ast.expr], loc: Loc) -> ast.expr:
-        (stack,) = args
-        length = call(builtin("len", loc), [stack], loc)
-        test = stack if depth == 1 else compare(length, ast.GtE(), const(depth, loc), loc)
-        return ast.IfExp(test, subscript(stack, const(-depth, loc), loc), const(None, loc), **loc)
+        length = call(builtin("len", loc), args, loc)
+        test = args[0] if depth == 1 else compare(length, ast.GtE(), const(depth, loc), loc)
+        return ast.IfExp(test, subscript(args[0], const(-depth, loc), loc), const(None, loc), **loc)
 
     return printed
 
 
-def _without_last(args: list[ast.expr], loc: Loc) -> ast.expr:
-    """`del stack[-1:]`, as an expression: `stack.pop()` where there is one to pop."""
-    return ast.BoolOp(ast.And(), [args[0], _popped(args, loc)], **loc)
+def _if_any(of_some: Printer) -> Printer:
+    """nil of a stack or queue without items."""
+    return lambda args, loc: ast.IfExp(args[0], of_some(args, loc), const(None, loc), **loc)
 
 
-def _popped(args: list[ast.expr], loc: Loc) -> ast.expr:
-    return call(attribute(args[0], "pop", loc), [], loc)
-
-
-def _taken(args: list[ast.expr], loc: Loc) -> ast.expr:
-    return ast.IfExp(args[0], _popped(args, loc), const(None, loc), **loc)
+def _where_any(done: Printer) -> Printer:
+    """What is done to a stack or queue that has items, as an expression: `stack and stack.pop()`."""
+    return lambda args, loc: ast.BoolOp(ast.And(), [args[0], done(args, loc)], **loc)
 
 
 _op("new_stack", lambda args, loc: ast.List(args, ast.Load(), **loc), READ)
 _op("append", _method("append"), EFFECT)
 _op("extend", _method("extend"), EFFECT)
-_op("drop_top", _without_last, EFFECT, is_named=True)
-_op("drop_last", _popped, EFFECT)
-_op("take_last", _popped, EFFECT)
-_op("take_top", _taken, EFFECT, is_named=True)
+_op("drop_top", _where_any(_method("pop")), EFFECT, is_named=True)
+_op("drop_last", _method("pop"), EFFECT)
+_op("take_last", _method("pop"), EFFECT)
+_op("take_top", _if_any(_method("pop")), EFFECT, is_named=True)
 _op("top", _last(1), READ, is_named=True)
 _op("last", lambda args, loc: subscript(args[0], const(-1, loc), loc), READ)
 _op("below_top", _last(2), READ, is_named=True)
 _op("below_two", _last(3), READ, is_named=True)
 _op("is_drained", _not, READ)
 _op("is_filled", lambda args, loc: compare(call(builtin("len", loc), args, loc), ast.Gt(), const(0, loc), loc), READ)
-_op(
-    "stack_list",
-    lambda args, loc: call(args[1], [_turned(args, loc)], loc),
-    READ,
-    runtime="sema_runtime.values.lists:List",
-)
+_op("stack_list", lambda args, loc: call(args[1], [_turned(args, loc)], loc), READ, runtime=LIST_CLASS)
 _op("stack_reversed", lambda args, loc: call(args[1], args[:1], loc), READ, runtime=LIST_CLASS)
+
+# Of queues: those of Python that hold the items of a list (optimize/own/queues.py)
+
+
+def _made_queue(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return call(args[-1], [ast.List(args[:-1], ast.Load(), **loc)] if args[:-1] else [], loc)
+
+
+def _all_items(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return call(args[1], [ast.List([ast.Starred(args[0], ast.Load(), **loc)], ast.Load(), **loc)], loc)
+
+
+_head: Printer = lambda args, loc: subscript(args[0], const(0, loc), loc)  # noqa: E731
+QUEUE = "collections:deque"
+_op("new_queue", _made_queue, READ, runtime=QUEUE)
+_op("queue_of", lambda args, loc: call(args[1], [attribute(args[0], "flat", loc)], loc), READ, runtime=QUEUE)
+_op("queue_list", _all_items, READ, runtime=LIST_CLASS)
+_op("queue_head", _if_any(_head), READ, is_named=True)
+_op("queue_first", _head, READ)
+_op("drop_head", _where_any(_method("popleft")), EFFECT, is_named=True)
+_op("take_first", _method("popleft"), EFFECT)
+_op("take_head", _if_any(_method("popleft")), EFFECT, is_named=True)
 
 # Of numbers
 
@@ -473,15 +486,6 @@ _op("floor", lambda args, loc: binop(args[0], ast.FloorDiv(), const(1, loc), loc
 _op("first_of", lambda args, loc: args[0])
 _op("second_of", lambda args, loc: args[1])
 _op("ord", lambda args, loc: call(builtin("ord", loc), [attribute(args[0], "value", loc)], loc))
-
-# Operations, with the number of their operands → what people would write, where code to run looks inside of values.
-PLAINER = {
-    ("list_items", 1): "items",
-    ("list_len", 1): "array_len",
-    ("map_get", 2): "map_lookup",
-    ("flat_len", 1): "len",
-    ("flat_part", 2): "part",
-}
 
 
 @cache

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.atoms import Keyword
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
     Assign,
@@ -24,6 +25,7 @@ from semac.anf.nodes import (
     CallRuntime,
     Closure,
     Destructure,
+    Expr,
     If,
     Iteration,
     Let,
@@ -44,19 +46,22 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructions, named
 from semac.fingerprint import is_profiled, is_traced
-from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
+from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.questions import jumps_out
 from semac.ir.unit import Unit
+from semac.optimize.loops.named import jumps_to, own_loop
 from semac.optimize.versions.copies import Copier
 from semac.syntax.spans import SiteSpan
 
 ALWAYS, OFTEN = 4, 16  # operations of functions that are small enough anywhere, and where code runs often
+KEYED = 60  # operations of functions that look up or change what maps have under a keyword, where a call names it
 ONCE = 150  # operations of a function that is called in one place of a program
 GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
 SPARE = 200
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
 MOVABLE = PLAIN | LOOPS | {Call, CallBuiltin, CallRuntime, Destructure, Match, Throw, Try}
+CHECKS = frozenset((LEVEL, LOOK, UPDATED))
 NOBODY = Function("", None)
 ARRAYS = "lib.collections.mutable"
 
@@ -182,14 +187,15 @@ class Inliner:
         if defined is not None and var.is_global and (var.late or var not in defined):
             return None  # it may be unbound
         size = self.size(function)
-        if 0 < size <= min(OFTEN if is_often else ALWAYS, self.room):
+        limit = KEYED if is_keyed(function, op.args) else OFTEN if is_often else ALWAYS
+        if 0 < size <= min(limit, self.room):
             self.room -= size
-        elif not (is_often or owner is not None) or not self.is_called_once(function, var, owner):
+        elif not (is_often or owner is not None) or not self.is_called_once(function, var, owner, op):
             return None
         self.moved.update([var] if var.is_global else ())
         return function
 
-    def is_called_once(self, function: Function, var: Var, owner: Function | None) -> bool:
+    def is_called_once(self, function: Function, var: Var, owner: Function | None, call: Call) -> bool:
         """Whether a call is the only place that names a function, which can stand there however much it does."""
         if self.places[var] != 1 or not var.is_global or function is owner or function not in self.sizes:
             return False
@@ -197,6 +203,8 @@ class Inliner:
             return False  # what others call stays as small as it is
         if self.handlers:
             return False  # an error would no longer end the call of a function, which some operations count on
+        if function.self_tail and any(map(is_record, call.args)) and can_have_loop(function):
+            function.code = own_loop(function, function.body.span)
         return can_be_part(function)
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
@@ -285,10 +293,36 @@ def uses_of(unit: Unit) -> list[Var]:
 
 def has_plain_frame(function: Function) -> bool:
     """Whether a function only has parameters that stay as they are, and makes no functions."""
-    if function.self_tail or function.has_closures or function.is_thunk or function.rest is not None:
+    return not function.self_tail and is_plain(function)
+
+
+def is_plain(function: Function) -> bool:
+    if function.is_thunk or function.rest is not None or any(param.assigned for param in function.params):
         return False
     names = {param.name for param in function.params}
-    return len(names) == len(function.params) and not any(param.assigned or param.captured for param in function.params)
+    return len(names) == len(function.params) and not makes_functions(function)
+
+
+def makes_functions(function: Function) -> bool:
+    """Whether a function makes others: lambdas that `map/update` and its kin were given are part of it by now."""
+    if not function.has_closures and not any(param.captured for param in function.params):
+        return False
+    return any(type(instr.op) is Closure for instr in instructions(code_of(function)))
+
+
+def is_record(value: Expr) -> bool:
+    """Whether a value is a map of some keywords that was just made: its fields may become variables in a loop."""
+    op = value.var.op if type(value) is Ref and is_fixed(value.var) else None
+    return type(op) is MakeMap and all(type(key) is Lit and type(key.value) is Keyword for key in op.items[::2])
+
+
+def can_have_loop(function: Function) -> bool:
+    """Whether the rounds of a function that calls itself can be those of a loop in it, to which no other one jumps."""
+    inner = [
+        block for instr in instructions(code_of(function)) if type(instr.op) in LOOPS for block in blocks(instr.op)
+    ]
+    jumps = jumps_to(code_of(function), function) and not any(jumps_to(block, function) for block in inner)
+    return jumps and is_plain(function)
 
 
 def can_be_part(function: Function) -> bool:
@@ -314,7 +348,27 @@ def size_of(function: Function) -> int:
         if not is_simple(instr.op):
             return 0
         size += 1
-    return size if size <= OFTEN else 0
+    return size if size <= KEYED else 0
+
+
+def is_keyed(function: Function, args: list[Expr]) -> bool:
+    """Whether a call names a keyword that its function uses as a key of a map. What the map has is known then."""
+    named = {
+        param
+        for param, arg in zip(function.params, args, strict=True)
+        if type(arg) is Lit and type(arg.value) is Keyword and is_fixed(param)
+    }
+    keys = (key for instr in instructions(code_of(function)) for key in keys_of(instr.op)) if named else ()
+    return any(type(key) is Ref and key.var in named for key in keys)
+
+
+def keys_of(op: Op) -> list[Expr]:
+    """The keys under which an operation looks something up, or changes a map."""
+    if type(op) is CallRuntime and op.path in CHECKS:
+        return op.args[1:2]
+    if type(op) is not CallBuiltin:
+        return []
+    return op.args[1::2] if op.name == "assoc" else op.args[1:2] if op.name in ("get", "contains?", "dissoc") else []
 
 
 def is_simple(op: Op) -> bool:
@@ -322,7 +376,7 @@ def is_simple(op: Op) -> bool:
     if type(op) is CallBuiltin:
         return bool(INDEX[op.name][6]) or INDEX[op.name][0] == ARRAYS
     if type(op) is CallRuntime:
-        return op.path == KEYWORD_GET
+        return op.path == KEYWORD_GET or op.path in CHECKS
     if type(op) is Call:
         return type(op.head) is Ref and type(op.head.var.op) is RecordFunction
     return type(op) in PLAIN

@@ -58,6 +58,7 @@ from semac.optimize.operators import LOWERINGS, lower_operators
 from semac.optimize.ordering import sort_by_keys
 from semac.optimize.own.dicts import own_maps
 from semac.optimize.own.growing import grow_lists
+from semac.optimize.own.queues import queue_lists
 from semac.optimize.own.sinking import TAKERS, sink_takers
 from semac.optimize.own.stacks import stack_lists
 from semac.optimize.own.stored_keys import ask_keys_once
@@ -142,11 +143,14 @@ PASSES: tuple[Pass, ...] = (
     Pass("levels", drop_levels, (LEVEL, UPDATED, "assoc"), needs="infer"),  # checks of updates that types have made
     Pass("fused", fuse_calls, OUTER, needs="infer"),  # calls on what was made for them alone are one call
     Pass("joins", join_changes, ["assoc"], needs="infer"),  # changes of maps that have no other use are one change
-    Pass("sinking", sink_takers, (*TAKERS, "assoc"), needs="infer"),  # new lists are made after the old ones were read
+    Pass(
+        "sinking", sink_takers, (*TAKERS, "append", "assoc"), needs="infer"
+    ),  # new lists come behind readers of old ones
     Pass("results", drop_results, needs="infer"),  # results that nobody reads are nil
     Pass("variables", own_variables, (MakeMap, "hashmap/new"), needs="infer"),  # maps of variables are bare dicts
     Pass("own", own_maps, ("assoc", "dissoc", "merge"), needs="infer"),  # maps that nobody else sees change in place
     Pass("keys", ask_keys_once, (STORED, NEW_KEY)),  # stored forms of keys are asked for once
+    Pass("queues", queue_lists, ["append"], needs="infer"),  # lists that grow and shrink at two ends are queues
     Pass("stacks", stack_lists, ("cons", "append"), needs="infer"),  # lists that change at their head are Python's
     Pass("growing", grow_lists, ["append"], needs="infer"),  # lists that grow at their end are Python's
     Pass("inplace", change_in_place, ("assoc", "dissoc"), needs="infer"),  # maps that nobody else holds change in place

@@ -30,6 +30,10 @@ JUST_GENERAL: Forms = frozenset((GENERAL,))
 FIRST, SECOND = frozenset((0,)), frozenset((1,))
 
 
+QUEUE_READERS = ("queue_head", "queue_first", "queue_list")
+QUEUE_CHANGERS = ("drop_head", "take_first", "take_head")
+
+
 class BareDicts:
     """Dicts that maps are while nobody else sees them."""
 
@@ -67,16 +71,16 @@ class BareDicts:
 
 
 class Stacks:
-    """Python lists that lists are while they only grow and shrink at their head."""
+    """Python lists and queues that lists are while they only grow and shrink at their ends."""
 
     tags = LIST
     bare, general = "a stack", "a list"
-    reading = frozenset(("top", "last", "below_top", "below_two", "stack_list", "stack_reversed"))
-    changers = reading | {"append", "extend", "drop_top", "drop_last", "take_top", "take_last"}
+    reading = frozenset(("top", "last", "below_top", "below_two", "stack_list", "stack_reversed", *QUEUE_READERS))
+    changers = reading | {"append", "extend", "drop_top", "drop_last", "take_top", "take_last", *QUEUE_CHANGERS}
     readers = changers | {"is_drained", "is_filled", "size", "is_none", "not", "join", "turned"}
 
     def is_made(self, op: Op) -> bool:
-        return type(op) is anf.Python and op.kind == "new_stack"
+        return type(op) is anf.Python and op.kind in ("new_stack", "new_queue", "queue_of")
 
     is_used = is_made
 

@@ -12,6 +12,21 @@ from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
 CASES = {
+    "a state that is updated": (
+        "(define (f xs) (foldl (fn (s x) (-> s (update-in [:by x] (fn (n) (+ 1 (or n 0))))"
+        " (map/update :n (fn (n) (+ (or n 0) 1))) (assoc-in [:last :is] x))) {:by {} :last {}} xs)) (f '(:a :b :a))",
+        "{:by {:a 2 :b 1} :last {:is :a} :n 3}",
+    ),
+    "a vector that is updated": (
+        "(define (f xs) (foldl (fn (v x) (update-in v [:a] (fn (n) x))) [1 2] xs)) (list (f '(5)) (f '()))",
+        "({:a 5} [1 2])",
+    ),
+    "a function that goes on with the next state": (
+        "(define (run s) (if (null? (:todo s)) (:sum s) (run (-> s (map/update :todo rest)"
+        " (map/update :sum (fn (n) (+ n (first (:todo s)))))))))"
+        " (map (fn (k) (run {:todo (range k) :sum 0})) '(0 1 4))",
+        "(0 0 6)",
+    ),
     "the state of a fold": (
         "(define (f xs) (foldl (fn (s x) (assoc s :n (+ 1 (:n s)) :last x)) {:n 0 :last nil} xs)) (f '(5 6))",
         "{:last 6 :n 2}",
@@ -149,7 +164,9 @@ def test_answers(name: str, mode: str, skipped: str, monkeypatch: pytest.MonkeyP
     assert to_text(scope[RESULT]) == expected
 
 
-@pytest.mark.parametrize("name", ["the state of a fold", "a map in a field", "a fold in a loop", "a pattern"])
+@pytest.mark.parametrize(
+    "name", ["a state that is updated", "the state of a fold", "a map in a field", "a fold in a loop", "a pattern"]
+)
 def test_no_map_is_made_in_a_round(name: str) -> None:
     python = compile_source(CASES[name][0], "<test>", "program").python_text()
     rounds = [part for part in python.split("\n") if part.startswith("        ")]

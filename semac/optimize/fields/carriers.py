@@ -39,7 +39,7 @@ from semac.anf.nodes import (
     VarPattern,
 )
 from semac.anf.walk import LOOPS, blocks, exit_operands, operands, params_of, refs, value_blocks
-from semac.ir.intrinsics import KEYWORD_GET, LOOK
+from semac.ir.intrinsics import KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Var
 from semac.optimize.loops.cursors import leaving_blocks
 from semac.optimize.loops.suffixes import FIRSTS
@@ -51,6 +51,7 @@ MOST_ENDS = 2  # places where a loop ends and its map is seen
 Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector or a list
 JOINS = frozenset((If, Match, Try, Loop, For))  # operations whose value is that of one of their blocks
 LOOKS = frozenset((KEYWORD_GET, LOOK))
+LEVELS = frozenset((LEVEL, UPDATED))
 READERS = {"get": (2, 3), "contains?": (2, 2)}
 TESTS = {"nil?": False, "not": False}  # what they say of every carrier
 
@@ -138,6 +139,8 @@ class Carriers:
             self.flows[var] = [op.args[0]]  # type: ignore[attr-defined]
         elif type(op) is Move:
             self.flows[var] = [op.value]
+        elif is_level(op):
+            self.flows[var] = [op.args[0]]  # type: ignore[attr-defined]
         elif type(op) is For and self.never_breaks(op):
             self.flows[var] = [op.after.exit.value] if type(op.after.exit) is Result else []
         elif type(op) in JOINS and not (type(op) is Match and op.lenient):
@@ -189,9 +192,9 @@ class Carriers:
                 if joined is not None and (is_vector(known) or is_vector(joined)) and not are_alike(known, joined):
                     return False
                 joined = known if joined is None else join_keys(joined, known)
+        if joined is not None and (is_assoc(op) or is_level(op)) and is_vector(joined):
+            return False
         if joined is not None and is_assoc(op):
-            if is_vector(joined):
-                return False
             joined = {**joined, **{key.value: True for key in op.args[1::2]}}  # type: ignore[union-attr]
         return within(joined) if joined is not None else None
 
@@ -213,7 +216,7 @@ class Carriers:
             subject = operands(op)[0]
             is_read = fits(op, keys, self.keys[subject.var])  # type: ignore[union-attr]
             return Use(block, "read" if is_read else "escape", keys)
-        if (position == 0 and is_assoc(op)) or type(op) is Move:
+        if (position == 0 and (is_assoc(op) or is_level(op))) or type(op) is Move:
             return self.flow(block, instr.var)
         if type(op) in (Loop, For) and position < len(op.inits):
             return self.flow(block, op.params[position])
@@ -329,6 +332,11 @@ def is_assoc(op: Any) -> bool:
     if type(op) is not CallBuiltin or op.name != "assoc" or len(op.args) < 3 or not len(op.args) % 2:
         return False
     return type(op.args[0]) is Ref and all(map(is_keyword, op.args[1::2]))
+
+
+def is_level(op: Any) -> bool:
+    """Whether an operation asks if its operand is a map that may be changed under a literal keyword, and gives it."""
+    return type(op) is CallRuntime and op.path in LEVELS and type(op.args[0]) is Ref and is_keyword(op.args[1])
 
 
 def read_keys(op: Any) -> tuple[Any, ...] | None:

@@ -55,7 +55,17 @@ from semac.ir.identifiers import mangle
 from semac.ir.intrinsics import BREAKPOINT
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, ListIndex, fits, is_list, never_comes, read_keys
+from semac.optimize.fields.carriers import (
+    JOINS,
+    TESTS,
+    Carriers,
+    ListIndex,
+    fits,
+    is_level,
+    is_list,
+    never_comes,
+    read_keys,
+)
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
 from semac.types.lattice import NEVER
@@ -273,7 +283,7 @@ class Splitter:
             self.block(inner)
 
     def made(self, instr: Let) -> None:
-        """A literal, `assoc` or a move."""
+        """A literal, `assoc`, a check that there is a map, or a move."""
         op: Any = instr.op
         kind: type = type(op)
         assert instr.var is not None
@@ -288,6 +298,8 @@ class Splitter:
             fields = {ListIndex(index): Field(value) for index, value in enumerate(op.args)}
         elif kind is Move:
             fields = self.fields[op.value.var]
+        elif is_level(op):
+            fields = self.fields[op.args[0].var]
         else:
             fields = dict(self.fields[op.args[0].var])
             for key, value in zip(op.args[1::2], op.args[2::2], strict=True):

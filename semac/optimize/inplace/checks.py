@@ -227,7 +227,7 @@ class Order:
             return
         region = flows.region(other)
         is_around = own in flows.reached(region)
-        if not is_around and (region not in own_parts or self.is_apart(use, region, later)):
+        if (not is_around and region not in own_parts) or self.summaries.leaves(use, region, later.only):
             return
         if is_around and later != ANYHOW:
             places = self.places(use, region, other)
@@ -245,10 +245,6 @@ class Order:
                 part.spoilt = part.spoilt or reason
         else:
             spoil(region, reason)
-
-    def is_apart(self, use: Use, region: Region, later: Later) -> bool:
-        """Whether a call changes nothing that is read of maps of a region, which may be in the map that it is given."""
-        return use.how == GIVE and self.summaries.leaves(use.target, region, later.only)
 
     def places(self, use: Use, region: Region, other: Var) -> list[Path | None]:
         """Where the map of a use may be in that of another variable, of a region around it; none: nobody knows."""

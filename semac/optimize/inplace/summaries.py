@@ -13,10 +13,11 @@ from semac.ir.nodes import Var
 from semac.optimize.inplace.flows import Flows
 from semac.optimize.inplace.origins import Path
 from semac.optimize.inplace.regions import OTHER, Region, root
-from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, READ, TAKE, Use
+from semac.optimize.inplace.roles import ALIAS, GIVE, READ, STORE, TAKE, Use
 from semac.optimize.own.code import Code
 
 Keys = frozenset[Any] | None  # None: any
+Changes = dict[Region, Keys] | None  # None: nobody knows
 
 
 def is_keyword(key: Any) -> bool:
@@ -31,7 +32,7 @@ class Summaries:
         self.flows = flows
         self.known: dict[Var, Keys] = {}
         self.read: dict[Var, Keys] = {}
-        self.acts: dict[Code, dict[Region, Keys] | None] = {}
+        self.acts: dict[Code, Changes] = {}
         self.parts = {param: part for part in flows.code if part.function is not None for param in part.function.params}
 
     def changed_keys(self, param: Var) -> Keys:
@@ -54,12 +55,15 @@ class Summaries:
                 keys.update(changed)
         return frozenset(keys)
 
-    def leaves(self, param: Var, region: Region, keys: Keys) -> bool:
-        """Whether a call of the function of a parameter changes nothing that is read under some keywords of maps of a
-        region, nor what is in it."""
-        part = self.parts.get(param)
-        changes = self.changes(part) if part is not None else None
-        if changes is None or keys is None:
+    def leaves(self, use: Use, region: Region, keys: Keys) -> bool:
+        """Whether a use of a map changes nothing that is read under some keywords of maps of a region, nor what is in
+        it. Where a map is stored, the changes that follow are asked about."""
+        if keys is None:
+            return False
+        if use.how == STORE:
+            return True
+        changes = self.changed_by(use)
+        if changes is None:
             return False
         changed = changes.get(root(region), frozenset())
         if changed is None or not changed.isdisjoint(keys):
@@ -68,7 +72,15 @@ class Summaries:
         read = [inner[name] for name in {OTHER, *(key[1] for key in keys)} if name in inner]
         return all(self.flows.reached(part).isdisjoint(changes) for part in read)
 
-    def changes(self, part: Code) -> dict[Region, Keys] | None:
+    def changed_by(self, use: Use) -> Changes:
+        """As `changes`, of one use."""
+        if use.how == GIVE:
+            called = self.parts.get(use.target)
+            return self.changes(called) if called is not None else None
+        keys = frozenset(map(self.flows.key, use.keys))
+        return {self.flows.region(use.var): keys if all(map(is_keyword, keys)) else None}
+
+    def changes(self, part: Code) -> Changes:
         """The regions whose maps a function, or one that it calls, may change, and under which keywords; None: nobody
         knows."""
         if part not in self.acts:
@@ -76,20 +88,14 @@ class Summaries:
             self.acts[part] = self.changes_of(part)
         return self.acts[part]
 
-    def changes_of(self, part: Code) -> dict[Region, Keys] | None:
+    def changes_of(self, part: Code) -> Changes:
         found: dict[Region, Keys] = {}
         for use in self.flows.consumed(part):
-            if use.how in (TAKE, FILL):
-                keys = frozenset(map(self.flows.key, use.keys))
-                inner = {self.flows.region(use.var): keys if all(map(is_keyword, keys)) else None}
-            elif use.how == GIVE:
-                called = self.parts.get(use.target)
-                known = self.changes(called) if called is not None else None
-                if known is None:
-                    return None
-                inner = known
-            else:
+            if use.how == STORE:
                 continue
+            inner = self.changed_by(use)
+            if inner is None:
+                return None
             for region, changed in inner.items():
                 before = found.get(region, frozenset())
                 found[region] = None if before is None or changed is None else before | changed

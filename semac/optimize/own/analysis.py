@@ -48,16 +48,18 @@ def analyzed(unit: Unit, form: Representation) -> Analysis:
     form.carried = carried(everything, form.tags)
     analysis = Analysis(code, form, frozenset())
     analysis.unite()
-    wanted = {member for member, group in analysis.groups.group_of.items() if group.gains and group.kind}
+    wanted = {member for member, group in analysis.groups.group_of.items() if group.is_wanted}
     if not wanted:
         return analysis
     wanted |= {member.function for member in wanted if type(member) is Part}
     elsewhere = called_elsewhere(everything)
     concerned = [part for part in code if concerns(part, wanted, form)]
+    # No other member is in a group that can be bare, or tells of the variable that it was read from.
+    meant = wanted.union(*(read for var, read in analysis.readings.items() if var in wanted))
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
         analysis = Analysis(concerned, form, general)
-        spoilt = analysis.run(elsewhere).spoilt
+        spoilt = analysis.run(elsewhere).spoilt & meant
         if spoilt == general:
             break
         general = frozenset(spoilt)
@@ -71,7 +73,7 @@ class Analysis:
     def __init__(self, code: list[Code], form: Representation, general: frozenset[Any]) -> None:
         self.code = code
         self.form = form
-        self.groups = Groups(general)
+        self.groups = Groups(general, form.needed)
         self.own: set[Var] = set()
         self.passes: dict[Var, set[Var]] = {}  # parameter → parameters of callers that are handed to it
         self.readings: dict[Var, list[Var]] = {}  # variable that changes → the variables that it is read in
@@ -163,7 +165,7 @@ class Analysis:
             if use.how in (MOVE, CHANGE) and use.target is not None:
                 self.hand_on(use.var, use.target)
             if use.how == CHANGE:
-                self.groups.of(use.var).gains = True
+                self.groups.of(use.var).gains |= self.form.gain(op)
         for param, value in handed(op):
             if self.form.holds(param.type) and not self.form.is_held(value):
                 self.groups.spoil(param, "not fresh")

@@ -7,7 +7,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import CallRuntime, Expr, Let, Lit, MakeMap, Op, Python, Ref
-from semac.ir.intrinsics import KEYWORD_GET, MERGE_INTO, NEW_KEY, STORED
+from semac.ir.intrinsics import KEYWORD_GET, LOOK, MERGE_INTO, NEW_KEY, STORED
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.keys import is_stored_key
@@ -20,6 +20,7 @@ from semac.types.signatures import Union, Variable, signature_for, variables
 READERS = {"get": (2, 3), "contains?": (2, 2), "count": (1, 1), "length": (1, 1)}
 KNOWN = {"map?": True, "not": False}
 TESTS = frozenset(("nil?", *KNOWN))
+LOOKS = frozenset((KEYWORD_GET, LOOK))  # `get`, for a map
 
 
 class Dicts(Representation):
@@ -48,7 +49,7 @@ class Dicts(Representation):
         return self.each(op, dict.fromkeys(lent_positions(op.name, count), LEND))
 
     def runtime_uses(self, op: anf.CallRuntime) -> list[Use]:
-        return self.each(op, {0: READ} if op.path == KEYWORD_GET else {})
+        return self.each(op, {0: READ} if op.path in LOOKS else {})
 
 
 @cache
@@ -133,9 +134,9 @@ class DictRewriter(Rewriter):
         return CallRuntime(WRAP + kind, [value], span=span, type=type_)
 
     def read(self, instr: Let) -> None:
-        """`get`, `contains?`, `count` and `(:key m)` of a dict."""
+        """`get`, `contains?`, `count`, `(:key m)` and steps of `get-in` of a dict."""
         op: Any = instr.op
-        name = op.name if type(op) is anf.CallBuiltin else "get" if op.path == KEYWORD_GET else ""
+        name = op.name if type(op) is anf.CallBuiltin else "get" if op.path in LOOKS else ""
         subject = op.args[0]
         if name in ("count", "length"):
             new = Python("size", [subject])

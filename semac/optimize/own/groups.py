@@ -12,25 +12,32 @@ Member = Any  # a Var, or a Function for what it returns
 
 
 class Group:
-    """kind: "Map" or "HashMap"; reason: why it can't be raw; gains: whether a map of it grows by `assoc`."""
+    """kind: "Map" or "HashMap"; reason: why it can't be raw; gains: the kinds of changes that its maps see (as `assoc`
+    is), of which those in needed make it worth while."""
 
-    __slots__ = ("gains", "kind", "members", "reason")
+    __slots__ = ("gains", "kind", "members", "needed", "reason")
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, needed: int) -> None:
         self.members: list[Member] = [member]
         self.kind = ""
         self.reason = ""
-        self.gains = False
+        self.gains = 0
+        self.needed = needed
+
+    @property
+    def is_wanted(self) -> bool:
+        return self.gains & self.needed == self.needed and bool(self.kind)
 
     @property
     def is_raw(self) -> bool:
-        return not self.reason and self.gains and bool(self.kind)
+        return not self.reason and self.is_wanted
 
 
 class Groups:
     """A union of members into groups. general: members that hold maps of the runtime, whatever they are united with."""
 
-    def __init__(self, general: frozenset[Member] = frozenset()) -> None:
+    def __init__(self, general: frozenset[Member] = frozenset(), needed: int = 1) -> None:
+        self.needed = needed
         self.group_of: dict[Member, Group] = {}
         self.general = general
         self.spoilt: set[Member] = set(general)
@@ -38,7 +45,7 @@ class Groups:
     def of(self, member: Member) -> Group:
         group = self.group_of.get(member)
         if group is None:
-            group = self.group_of[member] = Group(member)
+            group = self.group_of[member] = Group(member, self.needed)
         return group
 
     def known(self, member: Member) -> Group | None:

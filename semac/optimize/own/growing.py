@@ -33,12 +33,13 @@ class Growing(Representation):
 
     tags = LIST
     copies = True
+    readers = READERS
 
     def fresh(self, op: Op) -> str:
         return "List" if makes_list(op) else ""
 
     def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
-        if len(op.args) == 1 and (op.name in READERS or op.name in KNOWN):
+        if len(op.args) == 1 and (op.name in self.readers or op.name in KNOWN):
             return self.each(op, {0: READ})
         change = 0 if self.grows(op) else 1 if drops_last(op) else None
         if change is None:
@@ -51,7 +52,11 @@ class Growing(Representation):
             return False
         if self.fresh(op.args[0].var.op):  # type: ignore[union-attr]
             return False
-        return all(items.type.only(FLAT | VECTOR) for items in op.args[1:])
+        return all(map(self.is_added, op.args[1:]))
+
+    def is_added(self, items: Expr) -> bool:
+        """Whether a value has its items at hand."""
+        return items.type.only(FLAT | VECTOR)
 
 
 def drops_last(op: anf.CallBuiltin) -> bool:
@@ -127,15 +132,16 @@ class GrowingRewriter(Rewriter):
         return subject
 
     def added(self, subject: Ref, items: Expr) -> list[Python]:
-        """The operations that add the items of a flat list or a vector to a list."""
+        """The operations that add the items of a list or a vector to a list."""
         if self.form.is_held(items) and self.kind(items.var):  # type: ignore[union-attr]
             return [Python("extend", [subject, items])]
         written = self.written(items)
         if written is not None:
             return [Python("append", [subject, item]) for item in written]
-        if not items.type.only(VECTOR):
-            items = self.bind(Python("flat_items", [items]))
-        return [Python("extend", [subject, items])]
+        return [Python("extend", [subject, self.items_of(items)])]
+
+    def items_of(self, items: Expr) -> Expr:
+        return items if items.type.only(VECTOR) else self.bind(Python("flat_items", [items]))
 
     def written(self, items: Expr) -> list[Expr] | None:
         """The items of a list or vector that was written out for this alone, which then isn't made."""

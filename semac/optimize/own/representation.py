@@ -40,11 +40,13 @@ def known_callee(op: anf.Call) -> Function | None:
 class Representation:
     """A form in which values of a type are held where nobody else sees them.
 
-    tags: of the type. copies: whether the general form is a copy, which costs as much as the value is large; then a
-    value that others get to see must not be used afterwards, so that all copies cost no more than what made the values.
+    tags: of the type. needed: the kinds of changes (`gain`) without which the form isn't worth while. copies: whether
+    the general form is a copy, which costs as much as the value is large; then a value that others get to see must not
+    be used afterwards, so that all copies cost no more than what made the values.
     """
 
     tags = 0
+    needed = 1
     copies = False
 
     def __init__(self) -> None:
@@ -61,6 +63,10 @@ class Representation:
     def fresh(self, op: Op) -> str:
         """The kind of an operation that makes a value nobody else has; "" for others."""
         raise NotImplementedError
+
+    def gain(self, op: Op) -> int:
+        """The kind of change that an operation makes."""
+        return 1
 
     def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
         """How a call of a builtin uses its operands. var: what its value is bound to."""

@@ -7,6 +7,8 @@ their operands are variables that never change: nobody can tell when they run.
 
 from __future__ import annotations
 
+from typing import Any
+
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Let, Lit, Ref
@@ -64,14 +66,22 @@ def used_after(block: Block, index: int, var: Var | None) -> bool:
 
 def subject_of(instr: Let) -> Var | None:
     """The list or map of which an operation makes a new one, where it can run at any time."""
-    op, var = instr.op, instr.var
-    if type(op) is not anf.CallBuiltin or var is None or not is_fixed(var) or not all(map(stays, op.args)):
+    op: Any = instr.op
+    var = instr.var
+    is_slice = type(op) is anf.Python and op.kind == "flat_rest"  # as `loops/rests.py` has made of a rest
+    if (
+        not (is_slice or type(op) is anf.CallBuiltin)
+        or var is None
+        or not is_fixed(var)
+        or not all(map(stays, op.args))
+    ):
         return None
-    if op.name in TAKERS:
-        position, fits = TAKERS[op.name], len(op.args) == TAKERS[op.name] + 1
+    name = "rest" if is_slice else op.name
+    if name in TAKERS:
+        position, fits = TAKERS[name], len(op.args) == TAKERS[name] + 1
         tags = LIST
     else:
-        position, fits = 0, op.name == "assoc" and len(op.args) >= 3 and len(op.args) % 2 == 1
+        position, fits = 0, name == "assoc" and len(op.args) >= 3 and len(op.args) % 2 == 1
         fits = fits and all(key.type.only(PLAIN_KEYS) for key in op.args[1::2])
         tags = DICT
     subject = op.args[position] if fits else None

@@ -28,7 +28,10 @@ EXCEPT = (
     "sema_runtime.tasks.", "sema_runtime.conditions.", "sema_runtime.values.promises:", "sema_runtime.values.mutable:",
     "sema_runtime.values.parameters:", "sema_runtime.values.functions:", "sema_runtime.values.macros:",
 )  # fmt: skip
-CHANGES = frozenset(("drop_key", "push", "append", "extend", "drop_top", "drop_last", "take_last", "take_top"))
+CHANGES = frozenset((
+    "drop_key", "push", "append", "extend", "drop_top", "drop_last", "take_last", "take_top", "drop_head", "take_first",
+    "take_head",
+))  # fmt: skip
 
 
 @cache

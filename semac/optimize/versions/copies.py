@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from semac.anf.nodes import CallBuiltin
@@ -26,6 +27,34 @@ KEPT_OF_FUNCTION = (
 
 
 SHARED: dict[type, bool] = {}  # whether values of a class are the same in all copies
+
+
+class Makers(dict[type, Callable[["Copier", Any], Any]]):
+    """By class of nodes, a function that copies one: each is written out when it is first asked for."""
+
+    def __missing__(self, kind: Any) -> Callable[[Copier, Any], Any]:
+        lines = [
+            "def make(copier, part):",
+            "    made = new(kind)",
+            "    copier.made[id(part)] = made",
+            "    copier.originals.append(part)",
+            "    copy = copier.copy",
+        ]
+        for field in (*kind.fields, *kind.options):
+            if field == "span":
+                lines.append("    made.span = part.span")
+            else:
+                lines.append(f"    value = part.{field}")
+                lines.append(f"    made.{field} = value if shared(type(value)) else copy(value)")
+        if issubclass(kind, CallBuiltin):
+            lines.append("    made.site = None")
+        scope: dict[str, Any] = {"new": object.__new__, "kind": kind, "shared": SHARED.get}
+        exec("\n".join([*lines, "    return made"]), scope)
+        self[kind] = scope["make"]
+        return self[kind]
+
+
+MAKERS = Makers()
 
 
 class Copier:
@@ -61,25 +90,19 @@ class Copier:
         return self.new(part) if known is None else known
 
     def new(self, part: Any) -> Any:
-        made: Any = object.__new__(type(part))
+        kind = type(part)
+        if kind is not Var and kind is not Function and kind is not NamedLet:
+            return MAKERS[kind](self, part)
+        made: Any = object.__new__(kind)
         self.made[id(part)] = made
         self.originals.append(part)
-        if isinstance(part, Var):
+        if kind is Var:
             self.fill_var(part, made)
-        elif isinstance(part, Function):
+        elif kind is Function:
             self.fill_function(part, made)
-        elif isinstance(part, NamedLet):
+        else:
             made.__init__(self.copy(part.var), self.copy(part.function), part.inits, part.is_loop, part.in_tail,
                           self.made.get(id(part.enclosing), part.enclosing), span=part.span)  # fmt: skip
-        else:
-            kind = type(part)
-            for field in (*kind.fields, *kind.options):
-                value = getattr(part, field)
-                if field != "span" and not SHARED.get(type(value)):
-                    value = self.copy(value)
-                setattr(made, field, value)
-            if isinstance(part, CallBuiltin):
-                made.site = None
         return made
 
     def fill_var(self, before: Var, after: Var) -> None:

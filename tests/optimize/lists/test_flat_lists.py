@@ -57,6 +57,8 @@ KEPT = [  # the list is wanted as it is in a round
     "(define (f xs) (let loop ((xs xs) (seen '())) (if (null? xs) seen (loop (cdr xs) (cons xs seen))))) (f (list 1 2 3))",
 ]
 READ = [
+    "(define (f xs) (let loop ((xs xs) (n 0)) (if (null? xs) n "
+    "(loop (cdr xs) (+ n (reduce (fn (a b) (if (> a b) a b)) (list 1 (car xs)))))))) (f (list 1 2 3))",
     "(define (f xs n) (if (null? xs) n (let ((m (reduce (fn (a b) (+ a b)) (list 1 2 n)))) (f (rest xs) m)))) (f (list 1 2) 0)",
     "(define (f xs n) (if (null? xs) n (let ((m (reduce (fn (a b) (+ a b)) xs))) (f (rest xs) (+ n m))))) (f (list 1 2 3) 0)",
     "(define (f n) (let loop ((xs (range 5)) (out '())) (if (null? xs) out (loop (drop n xs) (cons (take n xs) out))))) "

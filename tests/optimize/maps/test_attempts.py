@@ -88,6 +88,16 @@ SHARED = {
         " (assoc (move s (mod i 3) (if (even? i) :open :closed)) :last (:opened t) :held (:more t))))"
         " (foldl step {:in {0 {:opened 1} 1 {:opened 2} 2 {:opened 3 :more {:x 1}}} :counts {}} (range 7))"
     ),
+    "an entry of a part that a change leaves alone": (
+        "(define (step s i) (let* ((t (get-in s [:in (mod i 2)])) (s2 (assoc-in s [:in (mod i 2) :status] i)))"
+        " (assoc s2 :opened (:opened t) :n i)))"
+        " (foldl step {:in {0 {:status :a :opened 1} 1 {:status :b :opened {:x 2}}}} (range 5))"
+    ),
+    "a function that is told a keyword": (
+        "(define (side t where x) (-> t (update-in [where :n] (fn (n) (+ n x))) (assoc :last where)))"
+        " (define (run n) (foldl (fn (t i) (-> t (side :home i) (side :away 2)))"
+        " {:home {:n 0} :away {:n 0}} (range n))) (run 4)"
+    ),
     "a map whose values a function computes": (
         "(define (step s i) (assoc s :in (map/map-vals (fn (v) (+ v i)) (assoc (:in s) i i)) :n i))"
         " (define (run n) (foldl step {:in {} :n 0} (range n))) (run 5)"
@@ -117,6 +127,16 @@ SHARED = {
 }
 
 KEPT = {
+    "a part that is stored, and read when it has changed there": (
+        "(define (step s i) (let* ((t (get-in s [:in 0])) (s2 (assoc s :copy t))"
+        " (s3 (assoc-in s2 [:copy :n] i)) (s4 (assoc-in s3 [:in 0 :m :x] i)))"
+        " (assoc s4 :n (:n t) :x (get-in t [:m :x]))))"
+        " (foldl step {:in {0 {:n 0 :m {:x 0}}}} (range 4))"
+    ),
+    "a part whose part changes": (
+        "(define (step s i) (let* ((t (:part s)) (s2 (assoc s :part (assoc t :sub (assoc (:sub t) :x i)))))"
+        " (assoc s2 :old (:sub t)))) (foldl step {:part {:sub {:x 0}}} (range 4))"
+    ),
     "a part that a function changes is read afterwards": (
         "(define (move s id to) (assoc-in s [:in id :status] to))"
         " (define (deep s id) (assoc-in s [:in id :more :x] id))"
