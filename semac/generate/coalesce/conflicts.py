@@ -7,6 +7,7 @@ reads is wanted all through that.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from semac.generate.coalesce.scan import Names, copied, targets_of
 
@@ -33,24 +34,15 @@ class Conflicts:
     def read_by(self, node: ast.stmt) -> int:
         mask = self.reads.get(node)
         if mask is None:
-            mask = 0
-            for name in self.names.reads.get(node, ()):
-                bit = self.bits.get(name)
-                if bit is not None:
-                    mask |= 1 << bit
-            self.reads[node] = mask
+            mask = self.reads[node] = self.mask(self.names.reads.get(node, ()))
         return mask
 
     def set(self, targets: list[str], wanted: int, source: str = "") -> int:
         """Variables get values, after which others are wanted: what is wanted of all but these before."""
-        own = [self.bits[name] for name in targets if name in self.bits]
-        together = 0
-        for bit in own:
-            together |= 1 << bit
-        same = 1 << self.bits[source] if source in self.bits else 0
-        for bit in own:
-            self.of[bit] |= wanted & ~same & ~(1 << bit)
-        return wanted & ~together
+        others = wanted & ~self.mask([source])
+        for bit in [self.bits[name] for name in targets if name in self.bits]:
+            self.of[bit] |= others & ~(1 << bit)
+        return wanted & ~self.mask(targets)
 
     def statement(self, node: ast.stmt, wanted: int) -> int:
         reads = self.read_by(node)
@@ -61,8 +53,8 @@ class Conflicts:
             targets = [name for target in node.targets for name in targets_of(target)]
             return self.set(targets, wanted, copy[1] if copy else "") | reads
         if isinstance(node, ast.AugAssign):
-            mask = self.mask(targets_of(node.target))
-            return self.set(targets_of(node.target), wanted) | reads | mask
+            targets = targets_of(node.target)
+            return self.set(targets, wanted) | reads | self.mask(targets)
         if isinstance(node, ast.If):
             return reads | self.block(node.body, wanted) | self.block(node.orelse, wanted)
         if isinstance(node, ast.Return | ast.Raise):
@@ -79,7 +71,7 @@ class Conflicts:
             return self.with_(node, wanted)
         return wanted | reads
 
-    def mask(self, names: list[str]) -> int:
+    def mask(self, names: Iterable[str]) -> int:
         return sum(1 << self.bits[name] for name in set(names) if name in self.bits)
 
     def loop(self, node: ast.While | ast.For, wanted: int) -> int:

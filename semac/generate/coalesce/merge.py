@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from semac.generate.coalesce.conflicts import Conflicts
-from semac.generate.coalesce.scan import Names, blocks_of, copied
-from semac.generate.coalesce.unpacked import loops_with_patterns, unpack_items
+from semac.generate.coalesce.scan import Names, copied, statements_in
+from semac.generate.coalesce.unpacked import opened_by, unpack_items
 from semac.generate.pyast import has_short_negation, negate, position
 
 VAGUE = ("value", "part_", "arg_", "acc_", "items", "level", "result", "outcome")  # names that tell little
+Copy = tuple[int, str, str]  # of a statement `y = x`: in how many loops it stands, y and x
 
 
 def coalesce(body: list[ast.stmt], parameters: list[str], program: dict[str, str], outer: set[str]) -> list[ast.stmt]:
@@ -18,7 +19,14 @@ def coalesce(body: list[ast.stmt], parameters: list[str], program: dict[str, str
     parameters: the names of its parameters. program: the names of variables that the program named, and what it calls
     them. outer: the variables of others that it sets.
     """
-    copies, loops = copies_in(body, 0), loops_with_patterns(body)
+    copies: list[Copy] = []
+    loops: list[ast.For] = []
+    for node, depth in statements_in(body):
+        copy = copied(node)
+        if copy is not None:
+            copies.append((depth, *copy))
+        elif isinstance(node, ast.For) and opened_by(node) is not None:
+            loops.append(node)
     if not copies and not loops:
         return body
     names = Names(outer)
@@ -31,7 +39,7 @@ def coalesce(body: list[ast.stmt], parameters: list[str], program: dict[str, str
 
 def merge(
     body: list[ast.stmt],
-    copies: list[tuple[int, str, str]],
+    copies: list[Copy],
     names: Names,
     parameters: list[str],
     program: dict[str, str],
@@ -58,23 +66,7 @@ def merge(
     return without_copies(body, idle)
 
 
-def copies_in(body: list[ast.stmt], depth: int) -> list[tuple[int, str, str]]:
-    """The statements `y = x`: in how many loops they stand, y and x."""
-    found = []
-    for node in body:
-        copy = copied(node)
-        if copy is not None:
-            found.append((depth, *copy))
-            continue
-        inner = depth + isinstance(node, ast.For | ast.While)
-        if isinstance(node, ast.FunctionDef):
-            continue
-        for block in blocks_of(node):
-            found += copies_in(block, inner)
-    return found
-
-
-def candidates(names: Names, copies: list[tuple[int, str, str]]) -> dict[str, int]:
+def candidates(names: Names, copies: list[Copy]) -> dict[str, int]:
     """Numbers for the variables that copies are about and that may be merged."""
     local = {
         name for _, target, source in copies for name in (target, source) if name not in names.kept and target != source

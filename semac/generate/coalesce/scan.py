@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 SCOPES = (ast.Lambda, ast.GeneratorExp)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 BLOCKS = ("body", "orelse", "handlers", "finalbody")
 
 
@@ -129,11 +129,14 @@ def copied(node: ast.stmt) -> tuple[str, str] | None:
     return None
 
 
-def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
-    """The blocks of a statement, those of its handlers too."""
-    found: list[list[ast.stmt]] = []
-    for field in BLOCKS:
-        part = getattr(node, field, None)
-        if part:
-            found += [handler.body for handler in part] if field == "handlers" else [part]
-    return found
+def statements_in(body: list[ast.stmt], depth: int = 0) -> Iterator[tuple[ast.stmt, int]]:
+    """Statements and those inside of them, functions left out, each with the number of loops around."""
+    for node in body:
+        yield node, depth
+        if isinstance(node, ast.FunctionDef):
+            continue
+        inner = depth + isinstance(node, ast.For | ast.While)
+        for field in BLOCKS:
+            part = getattr(node, field, None) or []
+            for block in [handler.body for handler in part] if field == "handlers" else [part]:
+                yield from statements_in(block, inner)

@@ -8,23 +8,10 @@ from __future__ import annotations
 import ast
 import re
 
-from semac.generate.coalesce.scan import Names, blocks_of
+from semac.generate.coalesce.scan import Names
 from semac.generate.pyast import position
 
 PATTERN = re.compile(r"arg-\d+")  # what the compiler calls a parameter that is a pattern
-
-
-def loops_with_patterns(body: list[ast.stmt]) -> list[ast.For]:
-    """The loops whose rounds begin with `name, size = item`."""
-    found = []
-    for node in body:
-        if isinstance(node, ast.FunctionDef):
-            continue
-        if isinstance(node, ast.For) and opened_by(node) is not None:
-            found.append(node)
-        for inner in blocks_of(node):
-            found += loops_with_patterns(inner)
-    return found
 
 
 def opened_by(node: ast.For) -> ast.Tuple | None:

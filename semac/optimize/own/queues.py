@@ -13,7 +13,7 @@ from typing import Any
 from semac.anf import nodes as anf
 from semac.anf.literals import literal
 from semac.anf.nodes import Expr, Let, Op, Python, Ref
-from semac.anf.walk import all_blocks, sets
+from semac.anf.walk import all_blocks
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.suffixes import RESTS
@@ -22,7 +22,6 @@ from semac.optimize.own import growing
 from semac.optimize.own.growing import Growing, GrowingRewriter
 from semac.optimize.own.representation import CHANGE, Use
 from semac.optimize.own.rewrite import rewrite_groups
-from semac.optimize.own.sinking import uses
 from semac.optimize.own.stacks import KNOWN, bind_short_lists, is_slice, makes_list
 from semac.types.lattice import FLAT, LIST, VECTOR, atom
 from semac.types.lattice import NIL as NIL_TAG
@@ -102,25 +101,11 @@ class QueueRewriter(GrowingRewriter):
         if not dropped:
             return super().changed(instr)
         subject: Ref = op.args[0]
-        if self.took_head(subject):
+        if self.took_item(subject, TAKES):
             dropped -= 1
         for _ in range(dropped):
             self.out.append(Let(None, Python("drop_head", [subject], span=op.span, type=atom(NIL_TAG))))
         return subject
-
-    def took_head(self, subject: Ref) -> bool:
-        """Whether the last reader of a queue read its first item, which now drops it as well."""
-        changing = subject.var.op.var if type(subject.var.op) is anf.Read else None
-        for earlier in reversed(self.out):
-            if changing is not None and sets(earlier.op, changing):
-                return False
-            if any(uses(earlier, name) for name in self.names_of(subject.var)):
-                op = earlier.op
-                if type(op) is not Python or op.kind not in TAKES or earlier.var is None:
-                    return False
-                replace(earlier, Python(TAKES[op.kind], op.args, span=op.span, type=op.type))
-                return True
-        return False
 
     def items_of(self, items: Expr) -> Expr:
         if items.type.only(VECTOR):

@@ -14,8 +14,10 @@ from semac.anf.nodes import Block, CallRuntime, Expr, Let, Op, Python, Ref, Resu
 from semac.anf.walk import all_blocks, blocks, map_operands, operands, params_of, sets
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis, analyzed
 from semac.optimize.own.representation import CHANGE, READ, TESTS, Representation, known_callee
+from semac.optimize.own.sinking import uses
 from semac.types.lattice import ANY, Type
 
 
@@ -55,6 +57,21 @@ class Rewriter:
         """ "Map" or "HashMap" of a variable, or function's result, that is raw; "" of others."""
         group = self.groups.known(member)
         return group.kind if group is not None and group.is_raw and member not in self.general else ""
+
+    def took_item(self, subject: Ref, takes: dict[str, str]) -> bool:
+        """Whether the last reader of a list read the item that goes, and now drops it as well. takes: operations that
+        read it, and those that drop it too."""
+        changing = subject.var.op.var if type(subject.var.op) is anf.Read else None
+        for earlier in reversed(self.out):
+            if changing is not None and sets(earlier.op, changing):
+                return False
+            if any(uses(earlier, name) for name in self.names_of(subject.var)):
+                op = earlier.op
+                if type(op) is not Python or op.kind not in takes or earlier.var is None:
+                    return False
+                replace(earlier, Python(takes[op.kind], op.args, span=op.span, type=op.type))
+                return True
+        return False
 
     def code(self, block: Block, function: Function | None) -> None:
         for inner in list(all_blocks(block, into_functions=False)):

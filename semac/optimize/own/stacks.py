@@ -15,7 +15,7 @@ from sema_runtime.values.typenames import ATOMIC
 from semac.anf import nodes as anf
 from semac.anf.literals import literal
 from semac.anf.nodes import Block, CallRuntime, Expr, Jump, Let, Lit, Op, Python, Ref
-from semac.anf.walk import all_blocks, map_exit, map_operands, params_of, sets
+from semac.anf.walk import all_blocks, map_exit, map_operands, params_of
 from semac.ir.intrinsics import PUSH_ALL
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit, left_out
@@ -231,20 +231,6 @@ class StackRewriter(Rewriter):
         replace(instr, Python("stack_reversed", op.args, span=op.span, type=op.type))
         return True
 
-    def took_top(self, subject: Ref) -> bool:
-        """Whether the last reader of a stack read its top, which now drops it as well."""
-        changing = subject.var.op.var if type(subject.var.op) is anf.Read else None
-        for earlier in reversed(self.out):
-            if changing is not None and sets(earlier.op, changing):
-                return False
-            if any(uses(earlier, name) for name in self.names_of(subject.var)):
-                op = earlier.op
-                if type(op) is not Python or op.kind not in TAKES or earlier.var is None:
-                    return False
-                replace(earlier, Python(TAKES[op.kind], op.args, span=op.span, type=op.type))
-                return True
-        return False
-
     def took_two(self, subject: Ref) -> bool:
         """Whether the last readers of a stack read its top and the item below, in any order, which now drop them: the
         top goes first, and what is below it is the next one."""
@@ -282,7 +268,7 @@ class StackRewriter(Rewriter):
         dropped = RESTS.get(name, 0)
         if dropped > 1 and self.took_two(subject):
             dropped -= 2
-        elif dropped and self.took_top(subject):
+        elif dropped and self.took_item(subject, TAKES):
             dropped -= 1
         drop = "drop_last" if type(op) is anf.CallBuiltin and op.filled else "drop_top"
         changes: list[Op] = [Python(drop, [subject]) for _ in range(dropped)]
