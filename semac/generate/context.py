@@ -54,7 +54,7 @@ class ModuleState:
         keeps = not (unit.is_text or unit.is_native or is_traced())
         self.keeps_types = keeps and unit.optimize and "kinds" not in skipped  # of variables (functions.py)
         self.keeps_items = self.keeps_types and "held" not in skipped  # of what may be a vector or a list
-        merges = not (unit.is_native or is_traced())
+        merges = unit.is_text or not (unit.is_native or is_traced())  # what people read is the same under a debugger
         self.merges_copies = merges and unit.optimize and "copies" not in skipped  # (coalesce/)
 
 

@@ -59,6 +59,18 @@ def test_emitted_python_compiles_and_is_the_same_each_time(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_emitted_python_is_the_same_under_a_debugger(path: Path) -> None:
+    golden = read(path)
+    tracer = sys.gettrace()
+    sys.settrace(lambda frame, event, argument: None)
+    try:
+        made = golden.compiled()
+    finally:
+        sys.settrace(tracer)
+    assert made == golden.python
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
 def test_emitted_python_prints_what_the_program_prints(path: Path) -> None:
     golden = read(path)
     code = compile(golden.compiled(), "example.py", "exec", dont_inherit=True)
