@@ -49,7 +49,8 @@ from semac.fingerprint import is_profiled, is_traced
 from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
 from semac.ir.questions import jumps_out
-from semac.ir.unit import Unit
+from semac.ir.unit import Unit, left_out
+from semac.optimize.loops.higher_order import is_known_now, loop_over_items
 from semac.optimize.loops.named import jumps_to, own_loop
 from semac.optimize.versions.copies import Copier
 from semac.syntax.spans import SiteSpan
@@ -80,6 +81,8 @@ def inline_calls(unit: Unit) -> None:
         for instr in form.instrs:
             if type(instr.op) is Assign and instr.op.define == "global":
                 defined.add(instr.op.var)
+    if inliner.has_arguments and "loops" not in left_out(unit):
+        loop_over_items(unit, Counter(named(unit.blocks)))
     if inliner.makers:
         drop_unused(unit, inliner.makers.keys())
     if inliner.moved and unit.is_closed:
@@ -128,6 +131,7 @@ class Inliner:
         self.handlers = 0  # around the code at hand
         self.nested = 0  # in how many loops and handlers of the same function that is
         self.moved: set[Var] = set()  # functions of the top level that have become part of a caller
+        self.has_arguments = False  # a call of `map` or its kin has got the function that it calls
         self.places = Counter(uses_of(unit))  # of each global: where it is named
 
     def form(self, form: Block, defined: set[Var]) -> None:
@@ -218,6 +222,7 @@ class Inliner:
         call = instr.op
         assert type(call) is Call and type(call.head) is Ref
         body = Splice(self.unit, call, function, owner or self.unit.main).code(call.tail)
+        self.has_arguments |= any(is_known_now(each.op) for each in instructions(body))
         exit_ = body.exit
         assert type(exit_) is Result
         value = exit_.value
