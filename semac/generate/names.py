@@ -21,6 +21,7 @@ from semac.ir.identifiers import (
     is_module_attribute,
     mangle,
     mangle_global,
+    numbered,
     unique,
 )
 from semac.ir.nodes import Var
@@ -46,6 +47,7 @@ class ModuleNames:
         self.display: dict[str, str] = {}
         self.top_temporaries: list[str] = []
         self.builtins: set[str] = set()  # globals of the session that hold builtins
+        self.numbers: dict[str, int] = {}  # the last number that a name of the module was given
         for var in unit.globals.values():
             var.py = self.python_name(var)
         self.own = frozenset(self.user)
@@ -102,8 +104,7 @@ class ModuleNames:
             base = attr
             if base in self.user or base in self.taken:
                 base = f"sema_{attr.rstrip('_')}"
-            local = names[attr] = unique(base, self.user, self.taken, self.temporaries)
-            self.taken.add(local)
+            local = names[attr] = self.fresh_global(base)
         return local
 
     def settle_builtins(self) -> None:
@@ -131,17 +132,24 @@ class ModuleNames:
         """A module constant, made once for equal keys."""
         local = self.constants.get(key)
         if local is None:
-            local = unique(base, self.user, self.taken, self.temporaries)
-            self.taken.add(local)
-            self.constants[key] = local
+            local = self.constants[key] = self.fresh_global(base)
             self.constant_statements.append(assign(local, value, NOWHERE))
         return local
 
     def fresh_global(self, base: str) -> str:
-        """A name for a helper function; in messages none of the program's functions is mistaken for it."""
-        python = unique(base, self.user, self.taken, self.temporaries, self.shared.taken if self.shared else set())
-        self.taken.add(python)
-        return python
+        """A name for what the program has no name for; in messages none of its functions is mistaken for it.
+
+        It is `unique`, but goes on where it ended, as names are never given back: thousands of forms may want one name.
+        """
+        sets = (self.user, self.taken, self.temporaries, self.shared.taken if self.shared else set())
+        number = self.numbers.get(base, 1)
+        candidate = numbered(base, number)
+        while any(candidate in names for names in sets):
+            number += 1
+            candidate = numbered(base, number)
+        self.numbers[base] = number
+        self.taken.add(candidate)
+        return candidate
 
     def atom(self, value: Any, loc: Loc) -> ast.expr:
         """An atom that Python can't write as a literal, as a module constant."""
@@ -226,11 +234,15 @@ class LocalNames:
         """is_top: of the statements of a module, where temporaries become globals."""
         self.module = module
         self.is_top = is_top
-        self.reserved: set[str] = set(parent.reserved) if parent is not None else set()  # of the program's variables
+        self.reserved: tuple[set[str], ...] = parent.reserved if parent is not None else ()  # as the program has them
         self.program: dict[str, str] = {}  # Python names of the program's variables → their own
         self.taken: set[str] = set(avoid)
         if parent is not None:
             self.taken |= parent.taken
+
+    def reserve(self, names: set[str]) -> None:
+        """Keeps names of the program's variables from temporaries, here and in the functions inside."""
+        self.reserved = (*self.reserved, names)
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
@@ -248,7 +260,7 @@ class LocalNames:
         own = base if base.isidentifier() else mangle(base)
         if own in PREDEFINED:
             own += "_"
-        python = unique(own, self.taken, self.reserved, self.module.own, self.module.taken)
+        python = unique(own, self.taken, *self.reserved, self.module.own, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:

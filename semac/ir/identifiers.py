@@ -93,8 +93,12 @@ def unique(base: str, *taken: AbstractSet[str]) -> str:
     candidate, number = base, 1
     while any(candidate in names for names in taken):
         number += 1
-        candidate = f"{base.rstrip('_')}_{number}"
+        candidate = numbered(base, number)
     return candidate
+
+
+def numbered(base: str, number: int) -> str:
+    return base if number == 1 else f"{base.rstrip('_')}_{number}"
 
 
 def decodes(identifier: str, name: str) -> bool:

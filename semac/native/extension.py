@@ -281,17 +281,21 @@ def function_text(f: FunctionCode, sites: list[tuple[int, int, int, int]]) -> st
     if f.calls or f.is_inner:
         lines.append(f"if (sema_is_deep(S)) return {deep_call(f)};")
     lines += declarations(f)
+    early = f.early_end if f.calls else 0
+    lines += [line.replace("goto done;", "goto early;") for line in f.out[:early]]
     if f.calls:
         lines.append("S->top = &F; --*S->left;")
         lines.append("if (TICK(S)) goto error;")
         f.has_error = True
-    lines += f.out
+    lines += f.out[early:]
     if f.has_error:
         lines.append(f"error: ;\nTRACE();\nr = {error_value(result)};")
     lines.append("done: ;")
-    lines += cleanup(f)
     if f.calls:
         lines.append("S->top = F.up; ++*S->left;")
+    if early:
+        lines.append("early: ;")
+    lines += cleanup(f)
     lines.append("return r;\n}\n#undef TRACE")
     return "\n".join(lines)
 

@@ -100,6 +100,7 @@ class FunctionCode:
         self.changed = False
         self.has_error = False
         self.is_second_way = False  # of a region
+        self.early, self.early_end = 0, 0  # how many statements come before the frame, and how many lines
         self.returns: set[str] = set()
         self.branches: tuple[Flow, Flow] = (self.assigned, self.assigned)
         self.needs: set[str] = set()  # globals of the module that must be defined
@@ -193,6 +194,21 @@ class FunctionCode:
         if value.is_owned or value.c.startswith(("C_", "Py_")):
             return value
         return self.temp(value.rep, self.take(value), kind=value.kind)
+
+    # Frames
+
+    def note_early(self, node: ast.stmt) -> None:
+        """Notes that a statement which was just written needs no frame, as it calls nothing and can't fail.
+
+        Such are the tests in front with which recursion ends: half of all calls and more return there.
+        """
+        body = self.node.body
+        if self.is_second_way or isinstance(body, ast.expr) or self.early == len(body) or body[self.early] is not node:
+            return
+        ends = isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Return)
+        if ends and not (self.sites or self.calls or self.has_error or self.guessed):
+            self.early += 1
+            self.early_end = len(self.out)
 
     # Errors
 

@@ -52,6 +52,7 @@ def statement(f: FunctionCode, node: ast.stmt) -> None:
     if handler is None:
         raise NotNative(f"{type(node).__name__} of Python")
     f.guess(lambda: handler(f, node))
+    f.note_early(node)
 
 
 # Assignments

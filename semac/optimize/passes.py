@@ -85,7 +85,8 @@ PARTS: Kinds = SIMPLE | {"=", "list", "nil?", Destructure, MakeMap, MakeVector}
 KEYS: Kinds = SIMPLE | {NEW_KEY, STORED, MakeMap}
 # What passes may add to a unit of what others are about, SIMPLE where nothing is said; None: anything.
 MAKES: dict[str, Kinds | None] = {
-    "dispatch": None, "loops": None, "updates": None, "seeds": SIMPLE | {"empty?"},
+    "dispatch": None, "loops": None, "updates": None,
+    "calls": SIMPLE | {Comprehension, For, "not"}, "seeds": SIMPLE | {"empty?"},
     "rounds": SIMPLE | {Loop}, "walks": SIMPLE | {For}, "pulled": SIMPLE | {For},
     "counting": SIMPLE | {"+", "-", "max", "min", "not", For},
     "values": PARTS, "parts": PARTS, "fields": PARTS,

@@ -62,6 +62,9 @@ DEFINITIONS = """
        (if (<= low (branch-key t) high) (branch-key t) 0)
        (if (< (branch-key t) high) (range-sum (branch-right t) low high) 0))))
 (define (miscounts f xs) (map (fn (x) (= f)) xs))
+(define (grown n seed) (if (< n 2) (list seed n) (append (grown (- n 1) seed) (grown (- n 2) seed))))
+(define (climbed n low) (if (< n low) low (+ n (climbed (- n 1) low))))
+(define (sunk n low) (if (< n low) (- low n) (+ (sunk (- n 1) low) (/ 6 (- n 3)))))
 (define (inner-fails n) (+ 1 (norm (if (> n 2) n (make-point n n)))))
 """
 ANSWERS = (
@@ -77,6 +80,7 @@ ANSWERS = (
     "(map (fn (p) (point-x p)) (sorted (list (make-point 1 1) (make-point 5 0) (make-point 2 2))))",
     "(range-sum (make-branch 3 (make-branch 1.5 nil nil) (make-branch 7 (make-branch 5 nil nil) nil)) 1 6)",
     "(async/with-timeout 20 (fn () (received (channel/new 1) 3)))",
+    '(list (grown 6 "a") (climbed 5 2) (climbed 10000000000000000000003 10000000000000000000000) (sunk 9 4))',
 )
 FAILURES = (
     "(inner-fails 5)",
@@ -85,6 +89,7 @@ FAILURES = (
     "(sorted (list (make-point 1 1) 7))",
     "(factorial :x)",
     "(list (received 5 2))",
+    "(sunk 5 1)",
 )
 
 
@@ -147,7 +152,7 @@ def test_references_are_given_back(ways: dict[str, Any]) -> None:
 
     def blocks() -> int:
         for _ in range(20):
-            for at in (0, 3, 5, 6, 8, 10, 11):
+            for at in (0, 3, 5, 6, 8, 10, 11, 12):
                 outcome(ways["natively"], at)
         gc.collect()
         return sys.getallocatedblocks()

@@ -44,8 +44,19 @@ PROGRAMS = {
     "       (try (map (fn (p) (norm p)) '(7)) (catch e (list (:message e) (:stack-trace e)))))",
     "choices and destructured values": "(define (sign x) (cond ((< x 0) :neg) ((= x 0) :zero) (else :pos)))"
     " (map (fn (x) (sign x)) '(-1 0 1))",
+    "functions that a call hands to `map`": "(define (all f xs) (list (map f xs) (filter f xs)))"
+    " (define (total key xs) (foldl + 0 (map key xs))) (define (both xs) (list (total :a xs) (total :b xs)))"
+    " (list (all (fn (x) (if (> x 1) x #f)) '(1 2 3)) (all even? '(1 2)) (both (list {:a 1 :b 2} {:a 3 :b 4}))"
+    " (total (fn (x) (* x x)) '(1 2)) (try (both (list 1)) (catch e (list (:message e) (:stack-trace e))))"
+    " (try (total :a 5) (catch e (:message e))))",
     "a wrong number of arguments": "(define (two a b) a) (try (map (fn (x) (two x)) '(1)) (catch e (:message e)))",
 }
+
+
+DEEP = "".join(
+    f"(define (f{n} x) (let loop ((i 0) (s 0)) (if (= i 1) s (loop (+ i 1) (+ s (f{n + 1} x))))))" for n in range(26)
+)
+PROGRAMS["loops of functions that are called once, deeper than Python nests"] = DEEP + "(define (f26 x) x) (f0 7)"
 
 
 def answer(source: str, **options: Any) -> str:
@@ -57,7 +68,7 @@ def answer(source: str, **options: Any) -> str:
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
     (skipped, options)
-    for skipped in ("", "calls")
+    for skipped in ("", "calls", "loops")
     for options in ({"mode": "program"}, {"mode": "module"}, {"optimize": False})
 ]
 
@@ -75,6 +86,12 @@ def test_a_small_function_is_not_called_in_a_loop() -> None:
     unit = compile_source(CELL + "(define (f m) (map (fn (i) (cell m i i)) (range 3)))", "test.sema", mode="program")
     (function,) = (value for value in unit.code.co_consts if getattr(value, "co_name", "") == "f")
     assert "cell" not in {name for code in (function, *function.co_consts) for name in getattr(code, "co_names", ())}
+
+
+def test_a_keyword_that_a_call_hands_to_map_is_looked_up() -> None:
+    text = "(define (mean key xs) (/ (foldl + 0.0 (map key xs)) (length xs))) (define (f n) (list (mean :a n) n))"
+    code = compile_source(text + " (f (list {:a 1}))", "test.sema", mode="program").python_text()
+    assert "map_(" not in code[code.index("def f(") :]
 
 
 def test_the_report_of_an_error_shows_the_call(tmp_path: Path) -> None:

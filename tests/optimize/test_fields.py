@@ -144,6 +144,20 @@ CASES = {
         " (define (run xs) (foldl (fn (s x) (step s x)) {:n 0 :bad '()} xs)) (run '(1 2 3))",
         "{:bad (1) :n 5}",
     ),
+    "a result of a loop in which a branch only goes on": (
+        "(define (sow board pit kept) (let loop ((left (get board pit)) (i pit) (b (assoc board pit 0)) (kept kept))"
+        " (if (= left 0) {:b b :last i :kept kept} (let ((j (mod (+ i 1) 5))) (if (= j 4) (loop left j b kept)"
+        " (loop (- left 1) j (assoc b j (+ 1 (get b j))) (cons b kept)))))))"
+        " (define (play b pit) (let ((r (sow b pit '()))) [(:last r) (:b r) (first (:kept r)) b]))"
+        " (play {0 1 1 1 2 3 3 0 4 9} 2)",
+        "[1 {0 2 1 2 2 0 3 1 4 9} {0 2 1 1 2 0 3 1 4 9} {0 1 1 1 2 3 3 0 4 9}]",
+    ),
+    "a result of a loop that fails or throws": (
+        "(define (f n m) (try (let ((r (let loop ((i 0) (m m)) (cond ((= i n) {:m m :i i}) ((= i 4) (throw {:at m}))"
+        " (else (if (odd? i) (loop (+ i 1) (assoc m i 1)) (loop (+ i 1) (assoc m :k i))))))))"
+        " (list (:m r) (:i r) m)) (catch e (list (:at (:value e)) m)))) (list (f 3 {}) (f 9 {:z 1}))",
+        "(({1 1 :k 2} 3 {}) ({1 1 3 1 :k 2 :z 1} {:z 1}))",
+    ),
     "an error in a function that is called once": (
         "(define (step s x f) (let ((y (f x))) (assoc s :n (+ (:n s) y))))\n"
         "(define (run xs) (foldl (fn (s x) (step s x (fn (k) (/ 10 k)))) {:n 0} xs))\n"
@@ -177,6 +191,11 @@ def test_no_map_is_made_in_a_round(name: str) -> None:
     python = compile_source(CASES[name][0], "<test>", "program").python_text()
     rounds = [part for part in python.split("\n") if part.startswith("        ")]
     assert rounds and not any("assoc(" in line or "with_entr" in line for line in rounds)
+
+
+def test_a_result_of_a_loop_in_which_a_branch_only_goes_on_is_no_map() -> None:
+    text = CASES["a result of a loop in which a branch only goes on"][0]
+    assert "kw_last" not in compile_source(text, "<test>", "program").python_text()
 
 
 @pytest.mark.parametrize("name", ["one of two results, or an error", "the result of a handler with clauses"])

@@ -85,6 +85,7 @@ class Carriers:
         self.captured: set[Var] = set()
         self.leaving: dict[Any, set[Block]] = {}
         self.keys: dict[Var, Keys] = {}
+        self.nothing: set[Var] = set()  # what nothing flows into, as all branches go on in a loop
         self.kept: set[Var] = set()
         self.wanted: dict[Var, set[Any]] = {}
         self.scan(code.block, None)
@@ -95,9 +96,10 @@ class Carriers:
         while True:
             self.find_keys(candidates)
             self.find_uses()
-            candidates = list(filter(self.qualifies, self.keys))
-            if len(candidates) == len(self.keys):
+            qualified = list(filter(self.qualifies, self.keys))
+            if len(qualified) == len(self.keys):
                 break
+            candidates = [*qualified, *self.nothing]
         self.find_wanted()
         return bool(self.keys)
 
@@ -171,6 +173,7 @@ class Carriers:
                     keys[var] = new  # type: ignore[assignment]
                     changed = True
         self.keys = {var: known for var, known in keys.items() if known is not None}
+        self.nothing = {var for var, known in keys.items() if known is None}
 
     def keys_of(self, var: Var, keys: dict[Var, Keys | None]) -> Keys | bool | None:
         """The keys of a variable; None where nothing flows into it yet, False where it is no carrier."""

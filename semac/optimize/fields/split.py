@@ -216,6 +216,8 @@ class Splitter:
                 else:
                     args.append(self.shown(arg))
             exit_.args[:] = args
+        elif block in self.joins and type(exit_.value) is Ref and exit_.value.var in self.carriers.nothing:
+            pass  # a conditional each branch of which goes on in a loop: it stays at the end
         elif block in self.joins:
             given = self.given(exit_.value)
             targets = {} if never_comes(exit_.value) else self.joins[block]

@@ -22,7 +22,7 @@ from semac.optimize.inplace.regions import Region, root, spoil
 from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
 from semac.optimize.inplace.summaries import Summaries, is_keyword
 from semac.optimize.own.code import Code
-from semac.optimize.own.settled import settled
+from semac.optimize.own.settled import overwritten, settled
 
 
 class Later(NamedTuple):
@@ -328,7 +328,11 @@ class Order:
         sources = op.sources if isinstance(op, anf.Iteration) else ()
         for value in filter(may_hold, sources):
             around.setdefault(value.var, READ_ONLY)  # type: ignore[union-attr]
-        head = merged(live, around)
+        after = live
+        if type(op) is anf.Loop:  # whose rounds are followed by others, or by an end that sets these
+            set_again = overwritten(op)
+            after = {var: later for var, later in live.items() if var not in set_again}
+        head = merged(after, around)
         target = op.source if type(op) is anf.Loop else op
         self.loops[target] = head
         self.lasts[target] = again

@@ -9,6 +9,7 @@ which a closure keeps a variable stays a function, and so does one with another 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from semac.anf.nodes import (
@@ -41,11 +42,12 @@ from semac.optimize.operators import replace
 from semac.types.lattice import NIL, atom
 
 
-def loop_over_items(unit: Unit) -> None:
-    """Rewrites the calls of the builtins in TABLE."""
+def loop_over_items(unit: Unit, uses: Counter[Var] | None = None) -> None:
+    """Rewrites the calls of the builtins in TABLE. uses: how often variables are named, where a function argument may
+    have been that of a call which has become part of its caller; a lambda that is named again stays one."""
     defined: set[Var] = set()
     for form in unit.blocks:
-        Rewriter(unit, defined).run(form)
+        Rewriter(unit, defined, uses).run(form)
         for instr in form.instrs:
             if type(instr.op) is Assign and instr.op.define == "global":
                 defined.add(instr.op.var)
@@ -54,9 +56,10 @@ def loop_over_items(unit: Unit) -> None:
 class Rewriter:
     """Rewrites one top-level form."""
 
-    def __init__(self, unit: Unit, defined: set[Var]) -> None:
+    def __init__(self, unit: Unit, defined: set[Var], uses: Counter[Var] | None = None) -> None:
         self.main = unit.main
         self.defined = defined
+        self.uses = uses
 
     def run(self, form: Block) -> None:
         stack: list[tuple[Block, Function | None]] = [(form, None)]
@@ -88,6 +91,8 @@ class Rewriter:
         if count < 1:
             return None
         function = op.args[position]
+        if self.uses is not None and type(function) is Ref and not function.var.name and self.uses[function.var] != 1:
+            return None
         body = applied(function, count, op, owner, self.defined)
         if body is None:
             return None
@@ -99,6 +104,15 @@ class Rewriter:
             for var in [*moved.params, *moved.locals]:
                 var.owner = owner or self.main
         return made
+
+
+def is_known_now(op: Op) -> bool:
+    """Whether a call that stayed one may be a loop since its function argument stands in it."""
+    if type(op) is not CallBuiltin or op.name not in TABLE:
+        return False
+    position = TABLE[op.name][1]
+    function = op.args[position] if position < len(op.args) else None
+    return type(function) is not Ref or type(function.var.op) is Closure or function.var.known_function is not None
 
 
 def takes_over(loop: Op, before: Let) -> bool:

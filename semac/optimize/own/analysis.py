@@ -29,7 +29,7 @@ from semac.optimize.own.representation import (
     Representation,
     known_callee,
 )
-from semac.optimize.own.settled import settled
+from semac.optimize.own.settled import overwritten, settled
 
 READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed on later
 
@@ -374,7 +374,8 @@ class Liveness:
                 inside = merged(inside, body)
                 inside = self.block(op.test, inside, always)
             else:
-                self.loops[op.source] = merged(live, around)
+                again = overwritten(op)
+                self.loops[op.source] = merged({var: how for var, how in live.items() if var not in again}, around)
                 inside = self.block(op.body, merged(live, {}), always, is_read)
                 for param in op.params:
                     inside.pop(param, None)

@@ -1,15 +1,26 @@
-"""Variables under `set!` that each round of a loop sets before it reads them: they carry nothing to the next round."""
+"""Variables that change, and that each round of a loop sets before it reads them: they carry nothing to the next
+round."""
 
 from __future__ import annotations
 
 from semac.anf import nodes as anf
-from semac.anf.nodes import Block, Jump, Op
+from semac.anf.nodes import Block, Jump, Loop, Op
 from semac.anf.walk import all_blocks, blocks
 from semac.ir.nodes import Var
 
 
 def settled(loop: Op) -> set[Var]:
     """The variables that a loop sets, and never reads before it has set them in the same round."""
+    return _settled(loop)[0]
+
+
+def overwritten(loop: Loop) -> set[Var]:
+    """Those that it surely sets before it ends, so that what is read of them afterwards comes from the last round."""
+    return set.intersection(*_settled(loop))
+
+
+def _settled(loop: Op) -> tuple[set[Var], set[Var]]:
+    """(the settled variables, those that are surely set where the loop ends)."""
     assigned: set[Var] = set()
     for body in blocks(loop):
         for inner in all_blocks(body, into_functions=False):
@@ -17,11 +28,11 @@ def settled(loop: Op) -> set[Var]:
                 if type(instr.op) is anf.Assign and not instr.op.var.captured and not instr.op.var.is_global:
                     assigned.add(instr.op.var)
     if not assigned:
-        return assigned
+        return assigned, assigned
     early: set[Var] = set()
-    for body in blocks(loop):
-        _walk(body, set(), early)
-    return assigned - early
+    ends = [_walk(body, set(), early) for body in blocks(loop)]
+    sure = set.intersection(*(end for end in ends if end is not None)) if any(ends) else set()
+    return assigned - early, sure
 
 
 def _walk(block: Block, known: set[Var], early: set[Var]) -> set[Var] | None:

@@ -50,6 +50,13 @@ PLAIN = ATOM_CLASSES - {Keyword}  # a keyword may be called
 ATOMIC = ATOMS | {"other"}
 
 
+def names_fields(pattern: MapPattern) -> bool:
+    """Whether a pattern only gives variables what is under keywords, as `{:keys [...]}` does."""
+    entries = pattern.entries
+    is_plain = all(type(key) is Keyword and type(part) is VarPattern and not must for key, part, must in entries)
+    return is_plain and bool(entries)
+
+
 def is_atomic(expr: TypeExpr) -> bool:
     """Whether no value of a type holds others."""
     if type(expr) is UnionType:
@@ -414,6 +421,15 @@ class Flows:
                     self.given(inside(place), held)
 
     # Patterns
+
+    def take_apart(self, pattern: Pattern, place: Place) -> None:
+        """What stands as a `Destructure` of its own, in place of which look-ups can stand."""
+        if type(pattern) is not MapPattern or not names_fields(pattern):
+            self.bind(pattern, place)
+            return
+        for key, part, _ in pattern.entries:
+            self.bound.add(part.var)  # type: ignore[attr-defined]
+            self.look_up(found(place), Lit(key), self.of(part.var))  # type: ignore[attr-defined]
 
     def bind(self, pattern: Pattern, place: Place, is_asked: bool = False) -> None:
         """is_asked: whether the pattern tests the value, which may be anything."""

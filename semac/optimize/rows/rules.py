@@ -110,7 +110,7 @@ def while_(flows: Flows, op: anf.While, result: Place) -> None:
 
 
 def destructure(flows: Flows, op: anf.Destructure, result: Place) -> None:
-    flows.bind(op.pattern, flows.value(op.value))
+    flows.take_apart(op.pattern, flows.value(op.value))
     join(result, flows.value(op.value))
 
 

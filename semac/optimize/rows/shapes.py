@@ -16,14 +16,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from semac.anf.nodes import CallBuiltin, CallRuntime, Expr, Let, Lit, MakeMap, MakeVector, Move, Op, Ref
+from semac.anf.nodes import (
+    CallBuiltin,
+    CallRuntime,
+    Destructure,
+    Expr,
+    Let,
+    Lit,
+    MakeMap,
+    MakeVector,
+    MapPattern,
+    Move,
+    Op,
+    Ref,
+)
 from semac.ir.intrinsics import FIELD, FIELD_LEVEL, FIELD_LOOK, KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
-from semac.optimize.rows.flow import Flows
+from semac.optimize.rows.flow import Flows, names_fields
 from semac.optimize.rows.places import Place, found
-from semac.types.lattice import INT, NIL, atom
+from semac.types.lattice import INT, KEYWORD, NIL, atom
 
 MOST_FIELDS = 12
 Layout = dict[Any, int]
@@ -82,6 +95,8 @@ class Shapes:
         """The instructions in place of one."""
         op: Any = instr.op
         kind = type(op)
+        if kind is Destructure:
+            return self.destructured(instr, op)
         if kind is MakeMap:
             layout = self.of(Ref(instr.var)) if instr.var is not None else None
             if layout is not None:
@@ -107,6 +122,20 @@ class Shapes:
             elif layout is not None:
                 return self.assoc(instr, op, layout, owner)
         return [instr]
+
+    def destructured(self, instr: Let, op: Destructure) -> list[Let]:
+        """The variables of `{:keys [...]}` get what look-ups give, which raise the same error for what is no map."""
+        layout = self.of(op.value) if type(op.pattern) is MapPattern and names_fields(op.pattern) else None
+        if layout is None:
+            return [instr]
+        reads: list[Let] = []
+        for key, part, _ in op.pattern.entries:  # type: ignore[attr-defined]
+            part.var.op = field(FIELD, op.value, layout, Lit(key, atom(KEYWORD)), op)
+            reads.append(Let(part.var, part.var.op))
+        if instr.var is None:
+            return reads
+        replace(instr, Move(again(op.value), span=op.span))
+        return [*reads, instr]
 
     def assoc(self, instr: Let, op: CallBuiltin, layout: Layout, owner: Function | None) -> list[Let]:
         """A tuple with the items that stay."""

@@ -16,6 +16,8 @@ from semac.verify.unit import Verifier
 ITEMS = "(define (items n) (map (fn (i) {:id i :price (* 3 i) :tags (list i)}) (range n))) "
 TUPLES = [
     ITEMS + "(foldl (fn (t x) (+ t (:price x) (length (:tags x)))) 0 (filter (fn (x) (odd? (:id x))) (items 6)))",
+    ITEMS + "(define (worth x) (let (({:keys [price tags]} x)) (+ price (length tags)))) "
+    "(list (map worth (items 3)) (foldl (fn (t {:keys [id price]}) (+ t id price)) 0 (items 4)))",
     ITEMS + "(map (fn (x) (:price (assoc x :price (+ 1 (:price x))))) (items 3))",
     ITEMS + "(define (dearest xs) (foldl (fn (b x) (if (or (nil? b) (> (:price x) (:price b))) x b)) nil xs)) "
     "(list (:id (dearest (items 4))) (try (:id (dearest '())) (catch e (:message e))))",
@@ -55,6 +57,10 @@ SEEN = [  # somebody would notice
     ITEMS + "(map (fn (x) (try (first x) (catch e (:message e)))) (items 2))",
     ITEMS + "(map (fn (x) (try (nth x 0) (catch e (:message e)))) (items 2))",
     ITEMS + "(map (fn (x) (try (foldl + 0 x) (catch e (:message e)))) (items 2))",
+    "(try (let (({:a {:b x}} {:a {}})) x) (catch e 1))",
+    ITEMS + "(map (fn ({:id id :b {:keys [c]}}) (list id c)) (list {:id 1 :b {:c 2}} {:id 2 :b {}}))",
+    ITEMS + "(define (cheap xs) (list/find (fn (x) (< (:price x) 0)) xs)) "
+    "(try (let (({:keys [id price]} (cheap (items 3)))) (list id price)) (catch e (:message e)))",
     ITEMS + "(map (fn (x) (try (+ 1 x) (catch e (:message e)))) (items 2))",
     ITEMS + "(map (fn (x) (let (([a b c] x)) a)) (list [1 2 3] (list 4 5 6)))",
     ITEMS + "(map (fn (x) (match x ({:id i} i) ([a b c] :vector) (_ :other))) (items 2))",
