@@ -31,7 +31,7 @@ from semac.generate.python_ops import EFFECT as EFFECT
 from semac.generate.python_ops import PURE as PURE
 from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.python_ops import READ as READ
-from semac.ir.intrinsics import TAIL_OF, WITH_ENTRIES, WITH_ENTRY
+from semac.ir.intrinsics import MAP_CLASSES, TAIL_OF, WITH_ENTRIES, WITH_ENTRY
 from semac.types.lattice import (
     ARRAY,
     CHAR,
@@ -50,7 +50,13 @@ from semac.types.lattice import (
 )
 
 CONDITION_FIELD = "sema_runtime.conditions.caught:condition_field"
-RUNTIME_RANKS = {CONDITION_FIELD: READ, TAIL_OF: PURE, WITH_ENTRY: PURE, WITH_ENTRIES: PURE}
+RUNTIME_RANKS = {
+    CONDITION_FIELD: READ,
+    TAIL_OF: PURE,
+    WITH_ENTRY: PURE,
+    WITH_ENTRIES: PURE,
+    **dict.fromkeys(MAP_CLASSES, PURE),
+}
 DIVISIONS = frozenset(("mod", "floordiv"))
 PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are
 
