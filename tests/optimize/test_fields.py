@@ -173,7 +173,8 @@ CASES = {
         " (define (same s k) (let loop ((i 0)) (if (= i k) s (loop (+ i 1)))))"
         " (define (later s k) (let loop ((i 0) (fs '())) (if (= i k) (map (fn (f) (f)) fs)"
         " (loop (+ i 1) (cons (fn () (+ i (:a s))) fs)))))"
-        " (define (run n) (let loop ((s {:a 1}) (i 0) (out '())) (if (= i n) out (loop (assoc s :a (* 2 (:a s))) (+ i 1)"
+        " (define (run n) (let loop ((s {:a 1}) (i 0) (out '())) (if (= i n) out"
+        " (loop (assoc s :a (* 2 (:a s))) (+ i 1)"
         " (cons (list (total s i) (total s 2) (:a (same s i)) (same s 1) (later s 2) (later s i)) out))))) (run 3)",
         "((8 8 4 {:a 4} (5 4) (5 4)) (2 4 2 {:a 2} (3 2) (2)) (0 2 1 {:a 1} (2 1) ()))",
     ),
