@@ -21,7 +21,6 @@ from semac.ir.identifiers import (
     is_module_attribute,
     mangle,
     mangle_global,
-    numbered,
     unique,
 )
 from semac.ir.nodes import Var
@@ -137,19 +136,11 @@ class ModuleNames:
         return local
 
     def fresh_global(self, base: str) -> str:
-        """A name for what the program has no name for; in messages none of its functions is mistaken for it.
-
-        It is `unique`, but goes on where it ended, as names are never given back: thousands of forms may want one name.
-        """
-        sets = (self.user, self.taken, self.temporaries, self.shared.taken if self.shared else set())
-        number = self.numbers.get(base, 1)
-        candidate = numbered(base, number)
-        while any(candidate in names for names in sets):
-            number += 1
-            candidate = numbered(base, number)
-        self.numbers[base] = number
-        self.taken.add(candidate)
-        return candidate
+        """A name for what the program has no name for; in messages none of its functions is mistaken for it."""
+        shared = self.shared.taken if self.shared else set()
+        python = unique(base, self.user, self.taken, self.temporaries, shared, numbers=self.numbers)
+        self.taken.add(python)
+        return python
 
     def atom(self, value: Any, loc: Loc) -> ast.expr:
         """An atom that Python can't write as a literal, as a module constant."""
@@ -237,6 +228,8 @@ class LocalNames:
         self.reserved: tuple[set[str], ...] = parent.reserved if parent is not None else ()  # as the program has them
         self.program: dict[str, str] = {}  # Python names of the program's variables → their own
         self.taken: set[str] = set(avoid)
+        self.numbers: dict[str, int] = {}  # the last number that a name was given: of temporaries, and of variables
+        self.local_numbers: dict[str, int] = {}
         if parent is not None:
             self.taken |= parent.taken
 
@@ -244,10 +237,17 @@ class LocalNames:
         """Keeps names of the program's variables from temporaries, here and in the functions inside."""
         self.reserved = (*self.reserved, names)
 
+    def give_back(self, names: set[str]) -> None:
+        """These names mean something in an expression alone, which is written."""
+        if not self.taken.isdisjoint(names):
+            self.taken -= names
+            self.numbers.clear()
+            self.local_numbers.clear()
+
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
         around = (self.module.own, self.module.taken) if self.is_top else ()
-        var.py = python = unique(local_base(var.name), self.taken, *around)
+        var.py = python = unique(local_base(var.name), self.taken, *around, numbers=self.local_numbers)
         self.taken.add(python)
         self.program[python] = var.name
         if self.is_top:
@@ -260,7 +260,8 @@ class LocalNames:
         own = base if base.isidentifier() else mangle(base)
         if own in PREDEFINED:
             own += "_"
-        python = unique(own, self.taken, *self.reserved, self.module.own, self.module.taken)
+        around = (self.module.own, self.module.taken)
+        python = unique(own, self.taken, *self.reserved, *around, numbers=self.numbers)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:
