@@ -53,7 +53,7 @@ from semac.generate.nested.quotients import inexact
 from semac.generate.pyast import Loc, attribute, builtin, call, compare, const, name, opposite, tuple_of
 from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
-from semac.generate.sources import ITERATE, LOOK_UPS, is_list_object, items_at_hand, items_of_rest
+from semac.generate.sources import ITERATE, LOOK_UPS, is_cut, is_list_object, items_at_hand, items_of_rest
 from semac.generate.steps import consume, pull
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
@@ -175,7 +175,7 @@ def python(c: Context, op: Python) -> ast.expr:
     args = [items_of_rest(c, arg) for arg in op.args] if op.kind == "spliced" else c.exprs(op.args)
     loc = c.loc(op)
     if op.kind in TAKE_ITEMS and not c.module.unit.is_text:
-        args = [item_source(op.kind, operand, printed, loc) for operand, printed in zip(op.args, args, strict=True)]
+        args = [item_source(c, op.kind, one, printed, loc) for one, printed in zip(op.args, args, strict=True)]
     if op.kind == "List":
         return call(c.runtime(LISTS + "List", loc), [ast.List(args, ast.Load(), **loc)] if args else [], loc)
     texts = same_text(op, args, loc) if op.kind == "is" and len(args) == 2 else None
@@ -202,10 +202,12 @@ TAKE_ITEMS = frozenset(
 )  # what reads all items of a list
 
 
-def item_source(kind: str, operand: Expr, printed: ast.expr, loc: Loc) -> ast.expr:
+def item_source(c: Context, kind: str, operand: Expr, printed: ast.expr, loc: Loc) -> ast.expr:
     """What an operation reads the items of an operand from. A text may be joined of a stack (own/stacks.py)."""
     known = FLAT if kind == "join" else LIST
     is_made_here = type(operand) is Python and operand.kind not in LOOK_UPS
+    if kind == "spliced" and is_cut(c, operand):
+        return printed  # a slice of Python's
     if operand.type.only(known) and not is_made_here and is_list_object(operand):
         return items_at_hand(operand, printed, loc)
     return printed

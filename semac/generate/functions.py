@@ -62,7 +62,7 @@ def function_context(c: Context, function: Function) -> Context:
     avoid = globals_of(function.code) if c.at_module or c.parent is None else set()
     inner = Context(c.module, c, avoid)
     inner.function = function
-    inner.names.reserved.update(local_base(var.name) for var in [*function.params, *function.locals])
+    inner.names.reserve({local_base(var.name) for var in [*function.params, *function.locals]})
     return inner
 
 

@@ -133,7 +133,7 @@ def comprehension(c: Context, op: Comprehension) -> ast.expr:
     c.repeats += 1
     made = EXPRESSIONS[op.kind](c, op, c.loc(op))
     c.repeats -= 1
-    c.names.taken -= {var.py for var in bound(op)}  # these names mean something in the comprehension alone
+    c.names.give_back({var.py for var in bound(op)})
     return made
 
 

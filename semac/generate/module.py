@@ -98,6 +98,7 @@ class ModulePrinter(ModuleState):
 
     def __init__(self, unit: Unit, shared: SharedNames | None) -> None:
         super().__init__(unit, ModuleNames(unit, shared), PRINTERS)
+        self.locals = {local_base(var.name) for var in unit.main.locals}
 
     def body(self, result: bool) -> list[ast.stmt]:
         """The statements of the top-level forms."""
@@ -140,7 +141,7 @@ class ModulePrinter(ModuleState):
             nested = Block(block.instrs[:-1], Result(definition_of.value))
         nest(nested)
         c = Context(self, None, set(), at_module=True)
-        c.names.reserved.update(local_base(var.name) for var in self.unit.main.locals)
+        c.names.reserve(self.locals)
         c.out = out
         if not needs_function:
             c.block(nested, dest)
@@ -172,7 +173,7 @@ class ModulePrinter(ModuleState):
         local = self.names.fresh_global(base)
         self.names.note(local, "<lambda>")
         c = Context(self, None, globals_of(block))
-        c.names.reserved.update(local_base(var.name) for var in self.unit.main.locals)
+        c.names.reserve(self.locals)
         first = first_op(block)
         loc = c.loc(first) if first is not None else NOWHERE
         c.block(block, dest)

@@ -46,6 +46,7 @@ class ModuleNames:
         self.display: dict[str, str] = {}
         self.top_temporaries: list[str] = []
         self.builtins: set[str] = set()  # globals of the session that hold builtins
+        self.numbers: dict[str, int] = {}  # the last number that a name of the module was given
         for var in unit.globals.values():
             var.py = self.python_name(var)
         self.own = frozenset(self.user)
@@ -102,8 +103,7 @@ class ModuleNames:
             base = attr
             if base in self.user or base in self.taken:
                 base = f"sema_{attr.rstrip('_')}"
-            local = names[attr] = unique(base, self.user, self.taken, self.temporaries)
-            self.taken.add(local)
+            local = names[attr] = self.fresh_global(base)
         return local
 
     def settle_builtins(self) -> None:
@@ -131,15 +131,14 @@ class ModuleNames:
         """A module constant, made once for equal keys."""
         local = self.constants.get(key)
         if local is None:
-            local = unique(base, self.user, self.taken, self.temporaries)
-            self.taken.add(local)
-            self.constants[key] = local
+            local = self.constants[key] = self.fresh_global(base)
             self.constant_statements.append(assign(local, value, NOWHERE))
         return local
 
     def fresh_global(self, base: str) -> str:
-        """A name for a helper function; in messages none of the program's functions is mistaken for it."""
-        python = unique(base, self.user, self.taken, self.temporaries, self.shared.taken if self.shared else set())
+        """A name for what the program has no name for; in messages none of its functions is mistaken for it."""
+        shared = self.shared.taken if self.shared else set()
+        python = unique(base, self.user, self.taken, self.temporaries, shared, numbers=self.numbers)
         self.taken.add(python)
         return python
 
@@ -226,16 +225,29 @@ class LocalNames:
         """is_top: of the statements of a module, where temporaries become globals."""
         self.module = module
         self.is_top = is_top
-        self.reserved: set[str] = set(parent.reserved) if parent is not None else set()  # of the program's variables
+        self.reserved: tuple[set[str], ...] = parent.reserved if parent is not None else ()  # as the program has them
         self.program: dict[str, str] = {}  # Python names of the program's variables → their own
         self.taken: set[str] = set(avoid)
+        self.numbers: dict[str, int] = {}  # the last number that a name was given: of temporaries, and of variables
+        self.local_numbers: dict[str, int] = {}
         if parent is not None:
             self.taken |= parent.taken
+
+    def reserve(self, names: set[str]) -> None:
+        """Keeps names of the program's variables from temporaries, here and in the functions inside."""
+        self.reserved = (*self.reserved, names)
+
+    def give_back(self, names: set[str]) -> None:
+        """These names mean something in an expression alone, which is written."""
+        if not self.taken.isdisjoint(names):
+            self.taken -= names
+            self.numbers.clear()
+            self.local_numbers.clear()
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
         around = (self.module.own, self.module.taken) if self.is_top else ()
-        var.py = python = unique(local_base(var.name), self.taken, *around)
+        var.py = python = unique(local_base(var.name), self.taken, *around, numbers=self.local_numbers)
         self.taken.add(python)
         self.program[python] = var.name
         if self.is_top:
@@ -248,7 +260,8 @@ class LocalNames:
         own = base if base.isidentifier() else mangle(base)
         if own in PREDEFINED:
             own += "_"
-        python = unique(own, self.taken, self.reserved, self.module.own, self.module.taken)
+        around = (self.module.own, self.module.taken)
+        python = unique(own, self.taken, *self.reserved, *around, numbers=self.numbers)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:

@@ -88,12 +88,18 @@ def _spelled(name: str) -> str:
     return "_" + text if text[0].isdigit() or not text.isidentifier() else text
 
 
-def unique(base: str, *taken: AbstractSet[str]) -> str:
-    """base, or base_2, base_3, ... that is in none of the sets."""
-    candidate, number = base, 1
+def unique(base: str, *taken: AbstractSet[str], numbers: dict[str, int] | None = None) -> str:
+    """base, or base_2, base_3, ... that is in none of the sets.
+
+    numbers: the last number of each base, where names are never given back: thousands may want the same one.
+    """
+    number = 1 if numbers is None else numbers.get(base, 1)
+    candidate = base if number == 1 else f"{base.rstrip('_')}_{number}"
     while any(candidate in names for names in taken):
         number += 1
         candidate = f"{base.rstrip('_')}_{number}"
+    if numbers is not None:
+        numbers[base] = number
     return candidate
 
 

@@ -62,6 +62,8 @@ GROWTH = 2  # at most so many operations of others for each of a unit's own, and
 SPARE = 200
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
 MOVABLE = PLAIN | LOOPS | {Call, CallBuiltin, CallRuntime, Destructure, Match, Throw, Try}
+NESTED = LOOPS | {Try}
+DEEPEST = 12  # of those, in a function that takes in others: Python allows 20
 CHECKS = frozenset((LEVEL, LOOK, UPDATED))
 NOBODY = Function("", None)
 ARRAYS = "lib.collections.mutable"
@@ -127,6 +129,7 @@ class Inliner:
         self.begun: set[Function] = set()
         self.makers: dict[Var, Function | None] = {}  # local functions by their variable → whose code makes them
         self.handlers = 0  # around the code at hand
+        self.nested = 0  # in how many loops and handlers of the same function that is
         self.moved: set[Var] = set()  # functions of the top level that have become part of a caller
         self.has_arguments = False  # a call of `map` or its kin has got the function that it calls
         self.places = Counter(uses_of(unit))  # of each global: where it is named
@@ -147,9 +150,10 @@ class Inliner:
         """Looks at the calls in a function, once; returns its size."""
         if function not in self.begun:
             self.begun.add(function)
-            outer, self.handlers = self.handlers, 0
+            outer = self.handlers, self.nested
+            self.handlers, self.nested = 0, 0
             self.block(code_of(function), function, function.self_tail, None)
-            self.handlers = outer
+            self.handlers, self.nested = outer
             self.sizes[function] = size_of(function)
         return self.sizes.get(function, 0)
 
@@ -163,8 +167,10 @@ class Inliner:
                 if instr.var is not None and is_fixed(instr.var) and not instr.var.is_global:
                     self.makers[instr.var] = owner
             self.handlers += type(op) is Try
+            self.nested += type(op) in NESTED
             for inner in blocks(op):
                 self.block(inner, owner, is_often or type(op) in LOOPS, defined)
+            self.nested -= type(op) in NESTED
             self.handlers -= type(op) is Try
             function = self.inlined(op, is_often, owner, defined) if type(op) is Call else None
             if function is None:
@@ -209,7 +215,7 @@ class Inliner:
             return False  # an error would no longer end the call of a function, which some operations count on
         if function.self_tail and any(map(is_record, call.args)) and can_have_loop(function):
             function.code = own_loop(function, function.body.span)
-        return can_be_part(function)
+        return can_be_part(function) and self.nested + nesting(code_of(function)) <= DEEPEST
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
         """The instructions of a function in place of a call of it."""
@@ -334,6 +340,14 @@ def can_be_part(function: Function) -> bool:
     """Whether the code of a function can stand in its caller, where its own calls stay calls."""
     ops = [instr.op for instr in instructions(code_of(function))]
     return has_plain_frame(function) and len(ops) <= ONCE and all(map(is_movable, ops))
+
+
+def nesting(block: Block) -> int:
+    """How many loops and handlers stand inside of each other in a block."""
+    return max(
+        ((type(instr.op) in NESTED) + max(map(nesting, blocks(instr.op)), default=0) for instr in block.instrs),
+        default=0,
+    )
 
 
 def is_movable(op: Op) -> bool:

@@ -53,6 +53,12 @@ PROGRAMS = {
 }
 
 
+DEEP = "".join(
+    f"(define (f{n} x) (let loop ((i 0) (s 0)) (if (= i 1) s (loop (+ i 1) (+ s (f{n + 1} x))))))" for n in range(26)
+)
+PROGRAMS["loops of functions that are called once, deeper than Python nests"] = DEEP + "(define (f26 x) x) (f0 7)"
+
+
 def answer(source: str, **options: Any) -> str:
     unit = compile_source(source, "test.sema", result=True, **options)
     scope: dict[str, Any] = {"__name__": "test"}

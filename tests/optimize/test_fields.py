@@ -184,6 +184,12 @@ CASES = {
         "(try (run '(1 0)) (catch e (map (fn (f) [(:name f) (:line f)]) (:stack-trace e))))",
         '(["/" 2] ["<lambda>" 2] ["step" 1] ["<lambda>" 2])',
     ),
+    "a result that a handler hands on, beside what is no map": (
+        "(define (made n) (println n) {:id (list n)})\n"
+        "(define (tried n) (println n) (try (made n) (catch e (println e) n)))\n"
+        "(list (match (made 7) ({:id x} x)) (:id (made 6)) (tried 1) (tried 2))",
+        "((7) (6) {:id (1)} {:id (2)})",
+    ),
 }
 
 

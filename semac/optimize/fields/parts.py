@@ -113,6 +113,7 @@ class Parts:
         functions = self.candidates()
         self.join(functions)
         functions = self.that_pay(functions)
+        self.ends = {function: self.ends[function] for function in functions}  # no other gives tuples on
         changed: dict[Code, set[Var]] = {}
         layouts = {
             id(group): Layout(group) for group in {id(g): g for g in map(self.groups.get, functions)}.values() if group

@@ -48,7 +48,7 @@ class Place:
     def __init__(self, is_atom: bool = False) -> None:
         self.is_atom = is_atom
         self.forward: Place | None = None
-        self.parts: dict[Any, Place] = NONE  # a new one for each change, as most places have none
+        self.parts: dict[Any, Place] = NONE  # of its own where it has any, which most places don't
         self.inner: Place | None = None
         self.keys: Place | None = None
         self.sites: tuple[Any, ...] = ()
@@ -80,6 +80,16 @@ class Place:
         self.fields |= fields
         self.common = fields if self.common is None else self.common & fields
 
+    def set_part(self, key: Any, part: Place) -> None:
+        if self.parts is NONE:
+            self.parts = {}
+        self.parts[key] = part
+
+    @property
+    def extent(self) -> int:
+        """How much joining this place to another one has to move."""
+        return len(self.parts) + len(self.sites) + len(self.fields)
+
     @property
     def is_row(self) -> bool:
         """Whether all lists here may be tuples."""
@@ -108,6 +118,8 @@ def join(a: Place, b: Place) -> None:
         first, second = map(found, todo.pop())
         if first is second or first.is_atom or second.is_atom:
             continue
+        if second.extent > first.extent:
+            first, second = second, first  # what holds little goes to what holds much: the time stays linear
         second.forward = first
         first.sites += second.sites
         first.sizes |= second.sizes
@@ -116,7 +128,8 @@ def join(a: Place, b: Place) -> None:
         first.is_seen |= second.is_seen
         first.is_deep |= second.is_deep
         if second.fields or second.common is not None:
-            first.fields |= second.fields
+            if not second.fields <= first.fields:
+                first.fields |= second.fields
             first.needs |= second.needs
             if second.common is not None:
                 first.common = second.common if first.common is None else first.common & second.common
@@ -146,7 +159,7 @@ def join(a: Place, b: Place) -> None:
             elif key in first.parts:
                 todo.append((first.parts[key], part))
             else:
-                first.parts = {**first.parts, key: part}
+                first.set_part(key, part)
 
 
 def joined_functions(first: Place, second: Place) -> list[tuple[Place, Place]]:
@@ -201,7 +214,7 @@ def part_of(place: Place, key: Any) -> Place:
     if place.inner is not None:
         return found(place.inner)
     if key not in place.parts:
-        place.parts = {**place.parts, key: Place()}
+        place.set_part(key, Place())
     return found(place.parts[key])
 
 
@@ -229,7 +242,7 @@ def keys_of(place: Place) -> Place:
 
 def spread_exports(places: list[Place]) -> None:
     """Marks what is inside of places that are exported. Functions there take and give what they would to anybody."""
-    todo = [place for place in map(found, places) if place.is_exported]
+    todo = [place for place in different(places) if place.is_exported]
     while todo:
         place = found(todo.pop())
         place.is_deep |= bool(place.functions or place.calls)
@@ -243,7 +256,7 @@ def spread_depth(places: list[Place]) -> None:
     """Marks what is inside of places that are seen with all that they hold: anybody calls the functions there. And what
     is inside of keys, which are compared with all that is in them."""
     todo: list[Place] = []
-    for place in map(found, places):
+    for place in different(places):
         if place.calls:
             place.hide_nothing()  # the error shows what is no function
             seen = contents(place)
@@ -261,12 +274,17 @@ def spread_depth(places: list[Place]) -> None:
             if not found(part).is_deep:
                 found(part).is_deep = True
                 todo.append(part)
-    todo = [place for place in map(found, places) if place.is_key]
+    todo = [place for place in different(places) if place.is_key]
     while todo:
         for part in map(found, contents(found(todo.pop()))):
             if not part.is_key:
                 part.is_key = True
                 todo.append(part)
+
+
+def different(places: list[Place]) -> dict[Place, None]:
+    """Places, each that others were joined to once."""
+    return dict.fromkeys(map(found, places))
 
 
 def contents(place: Place) -> list[Place]:
