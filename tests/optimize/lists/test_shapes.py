@@ -58,7 +58,7 @@ SEEN = [  # somebody would notice
     ITEMS + "(map (fn (x) (try (nth x 0) (catch e (:message e)))) (items 2))",
     ITEMS + "(map (fn (x) (try (foldl + 0 x) (catch e (:message e)))) (items 2))",
     "(try (let (({:a {:b x}} {:a {}})) x) (catch e 1))",
-    "(define (f) 1) (define (both a) (list (made a {}) (made a {:size 1.5 :tags '(1)}) (:size (made a {:color a})) "
+    "(define (f) (let lp () 1)) (define (both a) (list (made a {}) (made a {:size 1.5 :tags '(1)}) (:size (made a {:color a})) "
     '(merge (made "x" {}) {:size a}))) '
     "(define (made c o) (let (({:keys [size color tags]} o)) {:color (or color :red) :name c "
     ":size (if size (* 2 size) 3) :tags (append (or tags '()) (list c))})) "
