@@ -165,7 +165,7 @@ def parameters(inner: Context, function: Function, loc: Loc) -> ast.arguments:
     args = []
     last: dict[str, Var] = {var.name: var for var in function.params}
     for var in function.params:
-        if last[var.name] is not var:  # of equal names the last one counts
+        if var.name and last[var.name] is not var:  # of equal names the last one counts
             args.append(ast.arg(inner.names.temporary("unused"), None, **loc))
             continue
         args.append(ast.arg(inner.bind(var), None, **loc))

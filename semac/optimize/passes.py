@@ -33,6 +33,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
 from semac.optimize.dispatch import MULTI, dispatch_directly
+from semac.optimize.fields.arguments import give_fields
 from semac.optimize.fields.multiple import make_vectors
 from semac.optimize.fields.parts import return_parts
 from semac.optimize.fields.split import split_maps
@@ -89,7 +90,7 @@ MAKES: dict[str, Kinds | None] = {
     "calls": SIMPLE | {Comprehension, For, "not"}, "seeds": SIMPLE | {"empty?"},
     "rounds": SIMPLE | {Loop}, "walks": SIMPLE | {For}, "pulled": SIMPLE | {For},
     "counting": SIMPLE | {"+", "-", "max", "min", "not", For},
-    "values": PARTS, "parts": PARTS, "fields": PARTS,
+    "values": PARTS, "parts": PARTS, "arguments": PARTS, "fields": PARTS,
     "rows": SIMPLE | {Comprehension, MakeVector},
     "versions": PARTS | {Closure, Comprehension, Loop},
     "fused": SIMPLE | {"assoc"}, "levels": KEYS, "variables": KEYS, "own": KEYS, "inplace": KEYS,
@@ -131,6 +132,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("values", make_vectors, [VALUES_TUPLE]),  # multiple values that `let-values` alone takes apart are vectors
     Pass("threads", thread_tests, (MakeMap, MakeVector, If, Match)),  # tests of what was just made are decided there
     Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples
+    Pass("arguments", give_fields, [MakeMap], needs="fields"),  # functions that read fields of a map get these alone
     Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
     Pass("repeats", read_once, READ),  # parts that are read again are read once
     Pass("rows", make_tuples, ("list", "map/entries", MakeMap)),  # lists and maps that are only taken apart are tuples

@@ -50,6 +50,14 @@ def run(text: str) -> str:
         ("(take-while even? '(2 4 5 6))", "(2 4)"),
         ("(map-indexed list '(a b))", "((0 a) (1 b))"),
         ("(sort-by (fn (e) (nth e 1)) (map/entries {:a 3 :b 1}))", "((:b 1) (:a 3))"),
+        ("(map (fn ([i x]) (list x i)) (enumerate '(:a :b)))", "((:a 0) (:b 1))"),
+        ("(foldl (fn (t [i x]) (+ t (* i x))) 0 (enumerate (rest [4 5 6])))", "6"),
+        ("(map reverse (filter (fn (p) (odd? (first p))) (enumerate '(:a :b))))", "((:b 1))"),
+        (
+            "(map (fn (x) (try (map (fn ([i c]) c) (enumerate x)) (catch e (:message e)))) (list nil '(1)))",
+            '("expected list, vector, or mutable-array, got nil in enumerate" (1))',
+        ),
+        ("(map map/entries (list {} {'b 1 'a 2} {2 1} {\"b\" 1}))", '(() ((a 2) (b 1)) ((2 1)) (("b" 1)))'),
     ],
 )
 def test_programs(text: str, expected: str) -> None:

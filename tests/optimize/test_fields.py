@@ -158,6 +158,26 @@ CASES = {
         " (list (:m r) (:i r) m)) (catch e (list (:at (:value e)) m)))) (list (f 3 {}) (f 9 {:z 1}))",
         "(({1 1 :k 2} 3 {}) ({1 1 3 1 :k 2 :z 1} {:z 1}))",
     ),
+    "functions that read fields": (
+        "(define (a s k) (let loop ((i 0) (n 0)) (if (= i k) n (loop (+ i 1) (+ n (:a s) (or (:missing s) 0))))))"
+        " (define (b s k) (let loop ((i 0) (n (:b s))) (if (= i k) n (loop (+ i 1) (+ n (a s i))))))"
+        " (define (c s k) (if (= k 0) (:a s) (+ (:c s) (c s (- k 1)) (c s (- k 1)))))"
+        " (define (d s k) (let (({:keys [a b]} s)) (let loop ((i 0)) (if (= i k) (list a b) (loop (+ i 1))))))"
+        " (define (run n) (let loop ((s {:a 1 :b 2 :c 0}) (i 0) (out '())) (if (= i n) (list s out)"
+        " (let ((x (+ (a s 3) (a s i) (b s 2) (b s i) (c s 2) (c s 1)))) (loop (assoc s :a (+ 1 (:a s)) :c (mod x 7))"
+        " (+ i 1) (cons (list x (d s 2) (d s i)) out)))))) (run 3)",
+        "({:a 4 :b 2 :c 0} ((63 (3 2) (3 2)) (26 (2 2) (2 2)) (14 (1 2) (1 2))))",
+    ),
+    "functions that read fields, and others that keep the map": (
+        "(define (total s k) (let loop ((i 0) (n 0)) (if (= i k) n (loop (+ i 1) (+ n (:a s))))))"
+        " (define (same s k) (let loop ((i 0)) (if (= i k) s (loop (+ i 1)))))"
+        " (define (later s k) (let loop ((i 0) (fs '())) (if (= i k) (map (fn (f) (f)) fs)"
+        " (loop (+ i 1) (cons (fn () (+ i (:a s))) fs)))))"
+        " (define (run n) (let loop ((s {:a 1}) (i 0) (out '())) (if (= i n) out"
+        " (loop (assoc s :a (* 2 (:a s))) (+ i 1)"
+        " (cons (list (total s i) (total s 2) (:a (same s i)) (same s 1) (later s 2) (later s i)) out))))) (run 3)",
+        "((8 8 4 {:a 4} (5 4) (5 4)) (2 4 2 {:a 2} (3 2) (2)) (0 2 1 {:a 1} (2 1) ()))",
+    ),
     "an error in a function that is called once": (
         "(define (step s x f) (let ((y (f x))) (assoc s :n (+ (:n s) y))))\n"
         "(define (run xs) (foldl (fn (s x) (step s x (fn (k) (/ 10 k)))) {:n 0} xs))\n"
@@ -175,7 +195,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("mode", ["program", "module"])
-@pytest.mark.parametrize("skipped", ["", "fields", "calls"])
+@pytest.mark.parametrize("skipped", ["", "fields", "calls", "arguments"])
 def test_answers(name: str, mode: str, skipped: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, expected = CASES[name]
     monkeypatch.setenv("SEMA_SKIP", skipped)
@@ -196,6 +216,13 @@ def test_no_map_is_made_in_a_round(name: str) -> None:
 def test_a_result_of_a_loop_in_which_a_branch_only_goes_on_is_no_map() -> None:
     text = CASES["a result of a loop in which a branch only goes on"][0]
     assert "kw_last" not in compile_source(text, "<test>", "program").python_text()
+
+
+def test_functions_that_read_fields_get_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = CASES["functions that read fields"][0]
+    assert "def c(s, k):" not in compile_source(text, "<test>", "program").python_text()
+    monkeypatch.setenv("SEMA_SKIP", "arguments")
+    assert "def c(s, k):" in compile_source(text, "<test>", "program").python_text()
 
 
 @pytest.mark.parametrize("name", ["one of two results, or an error", "the result of a handler with clauses"])

@@ -87,6 +87,19 @@ def test_a_form_that_reads_a_global_without_a_value() -> None:
         exec(compile_source("(when (= 1 2) (define w 1)) w 1", "<test>", "program").code, {"__name__": "__main__"})
 
 
+def test_what_a_look_up_of_a_dict_gives_where_there_is_nothing_is_made_once() -> None:
+    text = (
+        "(define (f n) (let ((t (foldl (fn (t i) (assoc t [i] {:n i})) {} (range n))))"
+        " (map (fn (i) (assoc (get t [i] {}) :m (count (get t [(* 2 i)] {})))) (range n))))"
+    )
+    assert ", Map({}))" not in compile_source(text, "<test>", "program").python_text()
+    for optimize in (True, False):
+        scope: dict[str, Any] = {"__name__": "__main__"}
+        unit = compile_source(f"{text} (list (f 3) (f 2))", "<test>", "program", result=True, optimize=optimize)
+        exec(unit.code, scope)
+        assert to_text(scope[RESULT]) == "(({:m 1 :n 0} {:m 1 :n 1} {:m 0 :n 2}) ({:m 1 :n 0} {:m 0 :n 1}))"
+
+
 def test_a_map_thrown_inside_of_an_expression() -> None:
     scope: dict[str, Any] = {"__name__": "__main__"}
     text = "(define (h a) (+ 1 (if (= a 2) (throw {:id a}) 1))) (try (h 2) (catch e (:value e)))"

@@ -41,6 +41,7 @@ PLAIN = frozenset(ATOMIC | {List})  # stored as they are
 STORED_TRUE, STORED_FALSE = StoredKey(True), StoredKey(False)
 SMALL = 100  # entries up to which a copy costs no more than taking the dict over (native/c/maps.h has it, too)
 PINNED = 1 << 60
+NAMED = frozenset((Keyword, Symbol))  # types of keys that are ordered by their names
 MOST_ORDERS, WIDEST = 500, 32  # orders of keywords that are remembered, and how many keywords these may have
 _orders: dict[tuple[Any, ...], tuple[list[Any], list[Any]]] = {}  # by the keys as they came: no others equal keywords
 _name: Any = attrgetter("name")
@@ -266,8 +267,8 @@ class Map:
     def _ordered(self) -> tuple[list[Any], list[Any]]:
         d = self.stable()
         names = tuple(d)
-        known = _orders.get(names) if names and type(names[0]) is Keyword and len(names) <= WIDEST else None
-        self._order = order = known or _in_order(d)
+        known = _orders.get(names) if names and type(names[0]) in NAMED and len(names) <= WIDEST else None
+        self._order = order = known or (_in_order(d) if names else ([], []))
         return order
 
     def pairs(self) -> list[tuple[Any, Any]]:
@@ -478,7 +479,7 @@ def _in_order(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
     kinds = set(map(type, d))
     if len(kinds) == 1:
         (kind,) = kinds
-        if kind is Keyword or kind is Symbol:
+        if kind in NAMED:
             keys = sorted(d, key=_name)
             if len(keys) <= WIDEST:
                 if len(_orders) >= MOST_ORDERS:

@@ -22,6 +22,7 @@ LEAVES = {
     "table": ["{}"],
     "function": ["(fn (x) x)"],
     "field": [":a", ":b", ":c"],
+    "either": ["7", "{:a 1 :b 2 :c 3}"],
     "key": ["(list 1 2)", "(list 0 1)", "'(0 1)", "1"],
     "value": ["1", "2", "nil"],
     "test": ["#t", "#f"],
@@ -70,6 +71,8 @@ TEMPLATES = {
         "(filter (fn (?t) <test t>) <things>)",
         "(cons <thing> <things>)",
         "(append <things> <things>)",
+        "(append (rest <things>) <things>)",
+        "(append (cdr (car (partition (fn (?t) <test t>) <things>))) (rest <things>))",
         "(apply append (list <things> <things>))",
         "(reverse <things>)",
         "(rest <things>)",
@@ -111,11 +114,17 @@ TEMPLATES = {
         "(cadr <row>)",
         "(nth <row> 1)",
         "(length <things>)",
+        "(if (map? <either>) 1 2)",
         "(let (([?i ?ii] <row>)) (+ ?i ?ii))",
         "(length (vals <table>))",
         "(foldl (fn (?i ?r) <int i r>) 0 '((1 2) (2 0)))",
         "(foldl (fn (?i ?r) <int i r>) 0 (sort-by cadr (map (fn (?t) <row t>) <things>)))",
         "(foldl (fn (?i ?t) <int i t>) 0 <things>)",
+    ],
+    "either": [
+        "(try <thing> (catch e <int>))",
+        "(begin (println <int>) (try <thing> (catch e <int>)))",
+        "(if <test> (try <row> (catch e <row>)) <int>)",
     ],
     "key": ["(list <int> <int>)", "(list <int> <int>)", "<int>"],
     "field": [],
@@ -129,6 +138,7 @@ ANY = [
     "(match <thing> ({:a ?i :b ?ii} <K i ii>) (_ <K>))",
     "(match <row> ([?i] <K i>) ([?i 1] <K i>) ([?i ?ii ?iii] <K i ii iii>) (_ <K>))",
     "(cond (<test> <K>) (else <K>))",
+    "(let ((make list)) (first (make <K> <int>)))",
 ]
 LOOKS = [
     "(begin (println <thing>) 1)",
@@ -148,6 +158,7 @@ LOOKS = [
     "(<field> (merge <thing> <thing>))",
     "(begin (println <table>) (length (keys <table>)))",
     "(begin (println <things>) 1)",
+    "(begin (println <either>) 1)",
     "(if (equal? <row> <row>) 1 2)",
     "(<field> (:a <thing>))",
     "((:a <thing>) <thing>)",
@@ -186,7 +197,7 @@ class Programs:
         return "\n".join(forms)
 
     def function(self) -> str:
-        result = self.random.choice(("thing", "thing", "row", "int", "things"))
+        result = self.random.choice(("thing", "thing", "row", "int", "things", "either"))
         kinds = tuple(self.random.choice((*KINDS.values(), "thing")) for _ in range(self.random.randrange(1, 3)))
         scope = tuple((self.fresh(), kind) for kind in kinds)
         name = f"f{len(self.functions)}"

@@ -16,6 +16,7 @@ from semac.anf.build import is_fixed
 from semac.anf.nodes import (
     AnyPattern,
     Block,
+    Call,
     CallBuiltin,
     CallRuntime,
     Closure,
@@ -46,6 +47,7 @@ from semac.optimize.loops.suffixes import FIRSTS
 from semac.optimize.own.carried import RAISERS
 from semac.optimize.own.code import Code
 
+NONE: dict[Any, Any] = {}
 MOST = 12  # fields of a map
 MOST_ENDS = 2  # places where a loop ends and its map is seen
 Keys = dict[Any, bool]  # keyword → whether the map surely has it; or all indices of a vector or a list
@@ -73,8 +75,9 @@ class Carriers:
     """The carriers of one function. keys: of each one. kept: those whose map is made where it was, for others to see.
     wanted: the keywords that somebody reads, of each."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, given: Any = NONE) -> None:
         self.code = code
+        self.given = given  # by call: the keywords whose fields stand in place of an argument
         self.defined: dict[Var, tuple[Let, Block]] = {}
         self.params: dict[Var, Any] = {}  # variables of loops → the loop
         self.around: dict[Block, Any] = {}  # the innermost loop around a block
@@ -223,6 +226,10 @@ class Carriers:
             return self.flow(block, instr.var)
         if type(op) in (Loop, For) and position < len(op.inits):
             return self.flow(block, op.params[position])
+        if type(op) is Call and position - 1 in self.given.get(op, NONE):
+            subject = operands(op)[position]
+            is_map = not is_vector(self.keys[subject.var])  # type: ignore[union-attr]
+            return Use(block, "read" if is_map else "escape", self.given[op][position - 1])
         return Use(block, "escape")
 
     def flow(self, block: Block, target: Any) -> Use:

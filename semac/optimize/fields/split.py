@@ -19,6 +19,7 @@ from semac.anf.nodes import (
     AnyPattern,
     Assign,
     Block,
+    Call,
     CallBuiltin,
     CallRuntime,
     Destructure,
@@ -140,6 +141,28 @@ class Splitter:
                 for instr in block.instrs:
                     map_operands(instr.op, self.current)
                 map_exit(block.exit, self.current)
+
+    def split_parameter(self, param: Var, keys: tuple[Any, ...]) -> None:
+        """Gives a parameter's place to parameters for its fields."""
+        function = self.code.function
+        assert function is not None
+        variables = {key: self.field_var(key, param) for key in keys}
+        self.keys[param] = dict.fromkeys(keys, True)
+        self.fields[param] = {key: Field(Ref(var)) for key, var in variables.items()}
+        index = function.params.index(param)
+        function.params[index : index + 1] = variables.values()
+
+    def given_fields(self, op: Call) -> list[Expr]:
+        """The arguments of a call, with fields in place of those that the function takes apart."""
+        given = self.carriers.given[op]
+        args: list[Expr] = []
+        for index, arg in enumerate(op.args):
+            if index in given:
+                fields = self.given(arg)
+                args += [again(fields[key].value if key in fields else NIL) for key in given[index]]
+            else:
+                args.append(arg)
+        return args
 
     def current(self, value: Expr) -> Expr:
         while type(value) is Ref and value.var in self.values:
@@ -279,6 +302,8 @@ class Splitter:
             return
         if type(op) in (Loop, For):
             self.loop(op)
+        if type(op) is Call and op in self.carriers.given:
+            op.args[:] = self.given_fields(op)
         map_operands(op, lambda value: self.shown(value, op.span))
         self.out.append(instr)
         for inner in blocks(op):

@@ -108,6 +108,8 @@ def is_filled(value: Any, found: set[Var]) -> bool:
             and not value.stages
             and all_of(value.sources, found)
         )
+    if kind is not CallBuiltin:
+        return False  # a builtin itself, as in `(let ((make list)) ...)`
     if value.name == "cons":
         return len(value.args) == 2
     if value.name == "list":

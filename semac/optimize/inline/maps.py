@@ -50,7 +50,7 @@ def is_item(type_: Type, key: Expr) -> bool:
 def get(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) not in (2, 3):
         return None
-    share_default(op, place)
+    share_default(op, place.is_text)
     type_ = op.args[0].type
     if not is_stored_as_is(op.args[1].type):
         return looked_up(op, place, "map_get", "text_entry" if type(op.args[1]) is Ref else "")
@@ -64,10 +64,10 @@ def get(op: CallBuiltin, place: Place) -> Op | None:
     return looked_up(op, place, fast, "entry" if is_plain else "")
 
 
-def share_default(op: CallBuiltin | CallRuntime, place: Place) -> None:
+def share_default(op: CallBuiltin | CallRuntime | Python, is_text: bool = False) -> None:
     """Has a look-up share the map that it gives where there is nothing, if that is a literal: maps don't change, and
     what a look-up gives isn't known to be new."""
-    value = op.args[2] if len(op.args) == 3 and not place.is_text else None
+    value = op.args[2] if len(op.args) == 3 and not is_text else None
     made = value.var.op if type(value) is Ref and not value.var.name else None
     if type(made) is not MakeMap or made.is_raw or not all(type(item) is Lit for item in made.items):
         return
@@ -102,7 +102,7 @@ INLINE_RUNTIME[KEYWORD_GET] = keyword_get
 
 def held_at(op: CallRuntime, place: Place) -> Op | None:
     """A step of `get-in`: nil where there is no map."""
-    share_default(op, place)
+    share_default(op, place.is_text)
     subject, key, *default = op.args
     if not is_stored_as_is(key.type):
         return None

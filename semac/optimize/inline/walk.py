@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semac.anf.nodes import CallBuiltin, CallRuntime, Closure, Let, Op, Try, With
+from semac.anf.nodes import CallBuiltin, CallRuntime, Closure, Let, Op, Python, Try, With
 from semac.ir.unit import Unit, left_out
 from semac.optimize.inline import access, bulk, lists, maps, numbers, predicates, text  # they enter their builtins
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME, Place
@@ -22,6 +22,8 @@ def inline_builtins(unit: Unit) -> None:
             kind = type(op)
             if kind is CallBuiltin or kind is CallRuntime:
                 inline(instr, op, runs == OFTEN, ends, unit, rewritten)
+            elif kind is Python and op.kind == "get":  # of a bare dict
+                maps.share_default(op)
             rewritten.append(instr)
             ends_inside = not unit.is_text if kind is Closure else ends and kind not in (Try, With)
             stack += ((inner, often, ends_inside) for inner, often in inside(op, runs))  # not what was inlined

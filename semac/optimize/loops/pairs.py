@@ -1,4 +1,4 @@
-"""Loops over `(map/entries m)` and `(zip xs ys)` whose items are only taken apart bind the parts instead.
+"""Loops over `(map/entries m)`, `(enumerate xs)` and `(zip xs ys)` whose items are only taken apart bind the parts.
 
 Assumes that the call stands right before the loop and has no other use. Sound because each item is a list of as many
 items as there are parts, which nobody sees but what takes it apart, and that can't fail.
@@ -27,7 +27,8 @@ from semac.ir.nodes import Var
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
 
-HOW = {"map/entries": "pairs", "zip": "zip"}  # builtins whose items are lists of parts
+HOW = {"map/entries": "pairs", "enumerate": "indexed", "zip": "zip"}  # builtins whose items are lists of parts
+PARTS = {"pairs": ("key", "value"), "indexed": ("index", "item")}  # of the items of one operand
 KEYED = ("sort-by", "group-by", "key-by")  # comprehensions that need the whole item
 POSITIONS = {"car": 0, "first": 0, "cadr": 1, "second": 1, "caddr": 2, "third": 2}
 
@@ -36,14 +37,14 @@ def binds_parts(op: Iteration, call: CallBuiltin) -> bool:
     """Has a loop bind the parts of its items where it can. call: what makes the list that it goes through."""
     if op.how != "items" or type(op.target) is not VarPattern or (type(op) is Comprehension and op.kind in KEYED):
         return False
-    count = 2 if call.name == "map/entries" else len(call.args)
-    if count < 2 or (call.name == "map/entries" and len(call.args) != 1):
+    names = PARTS.get(HOW[call.name], ("item",) * len(call.args))
+    count = len(names)
+    if count < 2 or len(call.args) != (count if call.name == "zip" else 1):
         return False
     item = op.target.var
     uses = uses_of(op, item)
     if uses is None or not all(takes_part(instr, count) for instr, _ in uses):
         return False
-    names = {"pairs": ("key", "value")}.get(HOW[call.name], ("item",) * count)
     parts = [named(index, uses) or temporary(names[index], item.owner) for index in range(count)]
     for instr, block in uses:
         if type(instr.op) is Destructure:

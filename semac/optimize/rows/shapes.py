@@ -132,10 +132,8 @@ class Shapes:
         for key, part, _ in op.pattern.entries:  # type: ignore[attr-defined]
             part.var.op = field(FIELD, op.value, layout, Lit(key, atom(KEYWORD)), op)
             reads.append(Let(part.var, part.var.op))
-        if instr.var is None:
-            return reads
         replace(instr, Move(again(op.value), span=op.span))
-        return [*reads, instr]
+        return [*reads, instr] if instr.var is not None else reads
 
     def assoc(self, instr: Let, op: CallBuiltin, layout: Layout, owner: Function | None) -> list[Let]:
         """A tuple with the items that stay."""

@@ -74,6 +74,7 @@ READ = [
     "(define (f xs) (let ((more (rest xs))) (list (map (fn (x) (* x x)) more) (length (filter odd? more))))) (f (list 3 4 5))",
     "(define (f xs) (append (list 0) (map - xs) [1 2] (cdr xs) (list))) (f (list 5 6))",
     "(define (f xs) (append xs xs (reverse xs))) (list (f (cons 1 (list 2))) (f '()))",
+    "(define (f x) (let ((make list) (join append)) (car (join (make x) (make 2))))) (f 1)",
     "(append (rest (car (partition even? '(1 2 3 4)))) '(7))",
     "(define (f xs) (let ((ys (car (partition even? xs)))) (append (cdr ys) (rest (reverse ys))))) (f (range 9))",
     "(define (f) (map (fn (e) (let (([k v] e)) (list v k))) (map/entries {:a 1 :b 2}))) (f)",

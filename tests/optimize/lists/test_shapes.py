@@ -58,6 +58,12 @@ SEEN = [  # somebody would notice
     ITEMS + "(map (fn (x) (try (nth x 0) (catch e (:message e)))) (items 2))",
     ITEMS + "(map (fn (x) (try (foldl + 0 x) (catch e (:message e)))) (items 2))",
     "(try (let (({:a {:b x}} {:a {}})) x) (catch e 1))",
+    "(define (f) (let lp () 1)) (define (both a) (list (made a {}) (made a {:size 1.5 :tags '(1)}) (:size (made a {:color a})) "
+    '(merge (made "x" {}) {:size a}))) '
+    "(define (made c o) (let (({:keys [size color tags]} o)) {:color (or color :red) :name c "
+    ":size (if size (* 2 size) 3) :tags (append (or tags '()) (list c))})) "
+    "(list (try (missing {:left :k} {:a 1}) (catch e (:message e))) (map (fn (x) 3.0) (list 1 2)) "
+    "(try (both 1.0) (catch e (:message e))) (try (f) (catch e 1)))",
     ITEMS + "(map (fn ({:id id :b {:keys [c]}}) (list id c)) (list {:id 1 :b {:c 2}} {:id 2 :b {}}))",
     ITEMS + "(define (cheap xs) (list/find (fn (x) (< (:price x) 0)) xs)) "
     "(try (let (({:keys [id price]} (cheap (items 3)))) (list id price)) (catch e (:message e)))",
