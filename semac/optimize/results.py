@@ -32,7 +32,7 @@ def drop_results(unit: Unit) -> None:
     if not unit.is_closed:
         kept |= {part.function for part in code if part.function is not None and part.function not in unit.at_import}
     called: set[Function] = set()  # the others keep what they give, for who looks at the program
-    readers: dict[Function, set[Function]] = {}  # a function → those whose result is its own
+    givers: dict[Function, set[Function]] = {}  # a function → those whose results are its own
     for part in code:
         tails = set(tail_values(part.block))
         read = read_in(part.block, tails)
@@ -46,17 +46,18 @@ def drop_results(unit: Unit) -> None:
                     continue
                 is_value = instr.var in tails and instr.var not in read
                 if is_value and part.function is not None:
-                    readers.setdefault(callee, set()).add(part.function)
+                    givers.setdefault(part.function, set()).add(callee)
                 elif is_value and part.block is not last_form:
                     pass  # the value of a form in the middle
                 elif instr.var in tails or instr.var in read or instr.var.name:
                     kept.add(callee)
-    spread(kept, readers)
+    spread(kept, givers)
+    called -= kept
     for part in code:
         function = part.function
         if function is None and part.block is not last_form and (unit.is_closed or part.block in unit.at_import):
             drop(part.block, reads_stay=True)
-        elif function is not None and function in called - kept and is_plain(function):
+        elif function is not None and function in called and is_plain(function):
             drop(part.block)
             if type(part.block.exit) is Result and type(part.block.exit.value) is Lit:
                 function.type = atom(NIL)
@@ -68,15 +69,13 @@ def is_plain(function: Function) -> bool:
     return var is not None and var.known_function is function and not (function.is_open or function.self_tail)
 
 
-def spread(kept: set[Function], readers: dict[Function, set[Function]]) -> None:
+def spread(kept: set[Function], givers: dict[Function, set[Function]]) -> None:
     """Adds the functions whose results are those of functions that are kept."""
-    has_grown = True
-    while has_grown:
-        has_grown = False
-        for callee, callers in readers.items():
-            if callee not in kept and not callers.isdisjoint(kept):
-                kept.add(callee)
-                has_grown = True
+    work = list(kept)
+    while work:
+        new = givers.get(work.pop(), set()) - kept
+        kept |= new
+        work += new
 
 
 def tail_values(block: Block) -> Iterator[Var]:

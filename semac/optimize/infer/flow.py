@@ -6,7 +6,7 @@ instructions that follow. Each operand gets the type that holds where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from semac.anf import nodes as anf
@@ -103,7 +103,7 @@ class Flow:
         self.asks_filled = "filled" not in left_out(unit)
         self.filled: set[Var] = set()
 
-    def go_on(self, changed: Iterable[Any] = (), narrowed: Iterable[Function] = ()) -> None:
+    def go_on(self, changed: Iterable[Any] = (), narrowed: Collection[Function] = ()) -> None:
         """Visits until no fact grows any more.
 
         changed: forms and functions whose operations may give more than before. narrowed: functions in which less can
@@ -113,8 +113,7 @@ class Flow:
         mixed = self.solver.newly_mixed()
         if mixed is None:
             self.solver = Solver(self.unit)
-        for function in narrowed:
-            self.solver.forget(function)
+        self.solver.forget(narrowed)
         for code in [*changed, *narrowed, *(mixed or ())]:
             self.solver.enqueue(code)
         while (code := self.solver.next()) is not None:

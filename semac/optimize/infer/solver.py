@@ -16,7 +16,7 @@ the module's globals escapes later.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from semac.anf.build import is_fixed
@@ -99,9 +99,10 @@ class Solver:
             self.enqueue(block)
         take_lost()  # that of others
 
-    def forget(self, function: Function) -> None:
-        """Forgets what the variables of a function hold, but for its parameters, and those of functions made in it."""
-        for inner in [other for other in self.unit.functions if is_inside(other, function)]:
+    def forget(self, functions: Collection[Function]) -> None:
+        """Forgets what the variables of functions hold, parameters apart, and of functions made in them."""
+        outer = set(functions)
+        for inner in [other for other in self.unit.functions if is_inside(other, outer)] if outer else []:
             inner.type, inner.is_open = NEVER, False
             self.made.discard(inner)
             self.early_open.discard(inner)
@@ -111,10 +112,11 @@ class Solver:
                 self.early.pop(holder, None)
             if inner.rest is not None:
                 inner.rest.type = list_of(NEVER, FLAT)
-        for var in function.locals:
-            if var not in function.params and var is not function.rest:
-                var.type = NEVER
-                self.early.pop(var, None)
+        for function in functions:
+            for var in function.locals:
+                if var not in function.params and var is not function.rest:
+                    var.type = NEVER
+                    self.early.pop(var, None)
 
     def newly_mixed(self) -> set[Any] | None:
         """The code that may run at both times since calls have changed; None where it tells more of all that was
@@ -296,9 +298,9 @@ class Solver:
         self.grow(function, type_)
 
 
-def is_inside(inner: Function, function: Function) -> bool:
-    """Whether a function is made in another one."""
+def is_inside(inner: Function, functions: set[Function]) -> bool:
+    """Whether a function is made in one of some functions."""
     around = inner.parent
-    while around is not None and around is not function:
+    while around is not None and around not in functions:
         around = around.parent
-    return around is function
+    return around is not None

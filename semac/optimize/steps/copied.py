@@ -16,7 +16,6 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import blocks, code_of, instructions, refs
 from semac.ir.nodes import Function, Var
-from semac.ir.unit import Unit
 from semac.optimize.loops.functions import lambda_applied, temporary
 from semac.optimize.loops.higher_order import for_each
 from semac.optimize.steps.silent import CALL_NATIVE, bound_by
@@ -48,19 +47,17 @@ def copied_function(function: Function, var: Var) -> tuple[Function, list[Functi
     return copy, copier.functions
 
 
-def copied(original: Function, unit: Unit) -> tuple[Function, list[Function]]:
+def copied(original: Function) -> tuple[Function, list[Function]]:
     """A copy of a function inside of another one, which has the same variables of others; and the functions in it."""
-    inside = functions_in(original)
-    copier = Copier()
-    for function in {unit.main, *unit.functions} - inside - {original}:
-        copier.made[id(function)] = function
+    inside = functions_in(original) | {original}
+    copier = Copier(inside)
     for var in named(original) - own_variables(original):
         copier.made[id(var)] = var
     made: Function = copier.copy(original)
     for before, after in copier.vars:
         after.op = copier.made.get(id(before.op))
         after.type = before.type
-    for function in inside | {original}:
+    for function in inside:
         copy = copier.made[id(function)]
         copy.type, copy.original = function.type, function.original
     return made, copier.functions

@@ -53,7 +53,7 @@ def pull(pullers: Pullers, block: Block, instr: Let, is_dropped: bool) -> None:
     """Hands a generator to the instruction that starts a task. is_dropped: whether nobody has the task's promise."""
     original = spawned(instr.op)
     assert original is not None
-    function, made = copied(original, pullers.unit)
+    function, made = copied(original)
     write_loops(function)
     use = pullers.uses.of(function)
     outs = [] if use is None else [var for var, roles in use.roles.items() if "receive" not in roles]

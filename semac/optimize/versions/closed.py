@@ -42,7 +42,7 @@ from semac.optimize.versions.private import (
     calls_by_name,
     is_useful,
     private_name,
-    remove_copy,
+    remove_copies,
 )
 from semac.types.lattice import ANY, DICT, NEVER
 
@@ -86,11 +86,9 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
         if version.private in changed or not changed.isdisjoint(version.copied)
     }
     kept = wanted(copies, calls, hot, demands, alone, rewritten)
-    for function, version in copies.items():
-        if function in kept:
-            function.has_copy = True
-        else:
-            remove_copy(unit, version)
+    for function in kept:
+        function.has_copy = True
+    remove_copies(unit, [version for function, version in copies.items() if function not in kept])
     lost = [call for call in redirected if call.version.public not in kept]
     for call in lost:
         call.take_back()
@@ -175,11 +173,11 @@ def wanted(
     }
     if kept and at_import:
         kept |= {function for function in copies if changes_state(function)}
-    while True:
-        more = {function for function in copies.keys() - kept if calls[function] & kept}
-        if not more:
-            return kept
-        kept |= more
+    callers: dict[Function, set[Function]] = {function: set() for function in calls}
+    for function in copies:
+        for callee in calls[function]:
+            callers[callee].add(function)
+    return reachable(kept, callers)
 
 
 def is_worth(version: Version, demands: Demands) -> bool:

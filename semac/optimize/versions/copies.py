@@ -58,9 +58,13 @@ MAKERS = Makers()
 
 
 class Copier:
-    """Copies what belongs to one function of the top level; globals, types and record types are shared."""
+    """Copies what belongs to one function of the top level; globals, types and record types are shared.
 
-    def __init__(self) -> None:
+    inside: the functions that are copied, and no others; None: all that the copied code has.
+    """
+
+    def __init__(self, inside: set[Function] | None = None) -> None:
+        self.inside = inside
         self.made: dict[int, Any] = {}
         self.originals: list[Any] = []  # so that no id is used twice
         self.vars: list[tuple[Var, Var]] = []
@@ -93,6 +97,8 @@ class Copier:
         kind = type(part)
         if kind is not Var and kind is not Function and kind is not NamedLet:
             return MAKERS[kind](self, part)
+        if kind is Function and self.inside is not None and part not in self.inside:
+            return part
         made: Any = object.__new__(kind)
         self.made[id(part)] = made
         self.originals.append(part)

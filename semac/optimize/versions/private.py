@@ -98,11 +98,15 @@ def is_accessor(op: Call) -> bool:
     return op.head.type.fns is not None and all(type(member) is RecordMember for member in op.head.type.fns)
 
 
-def remove_copy(unit: Unit, version: Version) -> None:
+def remove_copies(unit: Unit, versions: list[Version]) -> None:
     """Undoes `add_copy`."""
-    del version.definition.block.instrs[:2]
-    del unit.globals[version.var.name]
-    unit.functions = [function for function in unit.functions if function not in version.copied]
+    removed: set[Function] = set()
+    for version in versions:
+        del version.definition.block.instrs[:2]
+        del unit.globals[version.var.name]
+        removed |= version.copied
+    if removed:
+        unit.functions = [function for function in unit.functions if function not in removed]
 
 
 class Redirected:

@@ -39,7 +39,7 @@ from semac.optimize.versions.private import (
     calls_by_name,
     is_useful,
     private_name,
-    remove_copy,
+    remove_copies,
     temporary,
 )
 
@@ -62,10 +62,9 @@ def make_versions(unit: Unit) -> None:
     flow = inferred(unit)
     redirected = settle(flow, redirected)
     useful = [version for version in versions if is_useful(version)]
-    for version in versions:
-        if version not in useful:
-            remove_copy(unit, version)
-    take_back(flow, [call for call in redirected if call.version not in useful])
+    useless = set(versions) - set(useful)
+    remove_copies(unit, [version for version in versions if version in useless])
+    take_back(flow, [call for call in redirected if call.version in useless])
     called = {call.version for call in redirected}
     lists = {} if "foreign" in left_out(unit) else lists_of_callers(useful)
     for version in useful:
