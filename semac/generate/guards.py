@@ -184,7 +184,7 @@ def _index(part: str, is_natural: bool) -> Question:
         sequence, index = positions
         loc = operands.loc
         known = operands.args[index]
-        if type(known) is Lit and known.value >= 0:
+        if type(known) is Lit and type(known.value) is int and known.value >= 0:
             if not known.value and not part and operands.held[sequence] is not None:
                 return operands.use(sequence)
             return compare(length_of(operands.use(sequence), loc), ast.Gt(), operands.use(index), loc)

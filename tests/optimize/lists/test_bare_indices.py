@@ -67,6 +67,9 @@ NEAR = [
     "(define (f v i) (list (nth v i) (quotient i 2))) (list (f [1 2 3] 2) (try (f [1] -1) (catch e (:message e))))",
     # a literal that is an index only once its call is folded
     "(define (f s) (nth s (floor -1))) (try (map f '([1] [2])) (catch e (:message e)))",
+    # a literal that is no int, once passes know it
+    "(define (f) (mutable-array/get (let ((a (mutable-array/new))) (if 1 a)) (cadr (list 0)) 1))"
+    " (try (f) (catch e (:message e)))",
     # an error that crosses a task, after which the array has grown
     "(define a (mutable-array/new 1 0)) (define (g n) (foldl (fn (s i) (+ s (mutable-array/get a i))) 0 (range n)))"
     " (define p (async (g 3))) (define r (try (await p) (catch e (:message e)))) (mutable-array/push! a 1) r",
