@@ -8,6 +8,7 @@ nobody reads either.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from semac.anf import nodes as anf
@@ -17,6 +18,7 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.code import all_code, called_elsewhere
 from semac.optimize.own.representation import known_callee
+from semac.optimize.versions.heat import reachable
 from semac.types.lattice import NIL, atom
 
 BRANCHES = (anf.If, anf.Match)
@@ -32,7 +34,7 @@ def drop_results(unit: Unit) -> None:
     if not unit.is_closed:
         kept |= {part.function for part in code if part.function is not None and part.function not in unit.at_import}
     called: set[Function] = set()  # the others keep what they give, for who looks at the program
-    givers: dict[Function, set[Function]] = {}  # a function → those whose results are its own
+    givers: dict[Function, set[Function]] = defaultdict(set)  # a function → those whose results are its own
     for part in code:
         tails = set(tail_values(part.block))
         read = read_in(part.block, tails)
@@ -46,13 +48,12 @@ def drop_results(unit: Unit) -> None:
                     continue
                 is_value = instr.var in tails and instr.var not in read
                 if is_value and part.function is not None:
-                    givers.setdefault(part.function, set()).add(callee)
+                    givers[part.function].add(callee)
                 elif is_value and part.block is not last_form:
                     pass  # the value of a form in the middle
                 elif instr.var in tails or instr.var in read or instr.var.name:
                     kept.add(callee)
-    spread(kept, givers)
-    called -= kept
+    called -= reachable(kept, givers)
     for part in code:
         function = part.function
         if function is None and part.block is not last_form and (unit.is_closed or part.block in unit.at_import):
@@ -67,15 +68,6 @@ def is_plain(function: Function) -> bool:
     """Whether a function runs once at each call, and is called by the unit alone."""
     var = function.var
     return var is not None and var.known_function is function and not (function.is_open or function.self_tail)
-
-
-def spread(kept: set[Function], givers: dict[Function, set[Function]]) -> None:
-    """Adds the functions whose results are those of functions that are kept."""
-    work = list(kept)
-    while work:
-        new = givers.get(work.pop(), set()) - kept
-        kept |= new
-        work += new
 
 
 def tail_values(block: Block) -> Iterator[Var]:

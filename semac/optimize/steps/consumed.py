@@ -22,7 +22,7 @@ from semac.optimize.steps.rewrite import builtin_called
 from semac.optimize.steps.silent import Silence, is_one_value, is_still_type
 from semac.optimize.steps.tasks import CLOSED, OPEN
 from semac.optimize.steps.twins import called, definitions
-from semac.optimize.versions.heat import Definition
+from semac.optimize.versions.heat import Definition, reachable
 from semac.types.lattice import VECTOR, atom, function_of
 
 
@@ -137,31 +137,18 @@ def is_silent(consumer: Consumer, silence: Silence) -> bool:
 def loops_of(consumers: dict[Function, Consumer]) -> set[Function]:
     """Those of the consumers that loop, call themselves, or call one that does."""
     calls = {function: callees(function) & set(consumers) for function in consumers}
-    looping = {function for function in consumers if loops(function) or function in reachable(function, calls)}
-    return {function for function in consumers if not looping.isdisjoint({function, *reachable(function, calls)})}
+    looping = {function for function in consumers if loops(function) or function in reachable(calls[function], calls)}
+    return {function for function in consumers if not looping.isdisjoint(reachable({function}, calls))}
 
 
 def loops(function: Function) -> bool:
     return function.self_tail or any(type(instr.op) in LOOPS for instr in operations(function))
 
 
-def reachable(function: Function, calls: dict[Function, set[Function]]) -> set[Function]:
-    """The functions to which chains of one or more calls lead."""
-    seen: set[Function] = set()
-    work = [function]
-    while work:
-        new = calls[work.pop()] - seen
-        seen |= new
-        work += new
-    return seen
-
-
 def reached(starts: set[Consumer], consumers: dict[Function, Consumer]) -> list[Consumer]:
     """Those whose copies are called, in the order of their definitions."""
     calls = {function: callees(function) & set(consumers) for function in consumers}
-    functions = {each.function for each in starts}
-    for each in starts:
-        functions |= reachable(each.function, calls)
+    functions = reachable({each.function for each in starts}, calls)
     return [each for function, each in consumers.items() if function in functions]
 
 
