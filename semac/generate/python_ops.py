@@ -384,6 +384,7 @@ _op("joined", _joined)
 _op("digits", _joined)
 _op("float_text", lambda args, loc: call(args[1], args[:1], loc), runtime="sema_runtime.values.printer:float_text")
 _op("text_char", lambda args, loc: subscript(args[1], args[0], loc), runtime="sema_runtime.values.atoms:CHARS")
+_op("text_items", lambda args, loc: args[0])  # what a loop goes through: its characters
 _op("ord_of", _called("ord"))
 _op("chr", _called("chr"))
 _op("turned", _turned)

@@ -48,9 +48,11 @@ def has_lookups(op: Destructure) -> bool:
 
 
 def lookups(op: Destructure) -> list[Let]:
+    assert type(op.pattern) is MapPattern
     found = []
-    for key, part, _ in op.pattern.entries:  # type: ignore[union-attr]
-        var = part.var  # type: ignore[union-attr]
+    for key, part, _ in op.pattern.entries:
+        assert type(part) is VarPattern
+        var = part.var
         var.op = CallRuntime(KEYWORD_GET, [again(op.value), literal(key)], span=op.span, type=var.type)
         found.append(Let(var, var.op))
     return found
