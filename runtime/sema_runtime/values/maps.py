@@ -193,6 +193,12 @@ class Map:
 
     def merged(self: M, other: Map) -> M:
         """A map of the kind of self with the entries of both; those of other win."""
+        mine, theirs = self.d, other.d
+        try:
+            if len(mine) <= SMALL and len(theirs) <= SMALL:
+                return type(self)(mine | theirs)
+        except TypeError:  # entries that were given as pairs
+            mine = self.stable()
         theirs = other.stable()
         if len(theirs) * 8 < len(self.d):
             new = self
