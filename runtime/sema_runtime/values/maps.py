@@ -193,13 +193,9 @@ class Map:
 
     def merged(self: M, other: Map) -> M:
         """A map of the kind of self with the entries of both; those of other win."""
-        mine, theirs = self.d, other.d
-        try:
-            if len(mine) <= SMALL and len(theirs) <= SMALL:
-                return type(self)(mine | theirs)
-        except TypeError:  # entries that were given as pairs
-            mine = self.stable()
-        theirs = other.stable()
+        mine, theirs = self.d, other.stable()
+        if type(mine) is dict and len(mine) <= SMALL and len(theirs) <= SMALL:
+            return type(self)(mine | theirs)
         if len(theirs) * 8 < len(self.d):
             new = self
             for key, value in theirs.items():
