@@ -29,6 +29,7 @@ from semac.anf.nodes import (
     For,
     If,
     Iteration,
+    Jump,
     Let,
     Lit,
     Logic,
@@ -45,7 +46,7 @@ from semac.anf.nodes import (
     Throw,
     Try,
 )
-from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructions, named
+from semac.anf.walk import LOOPS, all_blocks, blocks, bound, code_of, instructions, named, value_blocks
 from semac.fingerprint import is_profiled, is_traced
 from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET, LEVEL, LOOK, UPDATED
 from semac.ir.nodes import Function, Var
@@ -349,14 +350,33 @@ def can_have_loop(function: Function) -> bool:
 
 
 def loops_over(function: Function, args: list[Expr]) -> bool:
-    """Whether a map that was just made for an argument is what a loop of a function begins with."""
+    """Whether a map that was just made for an argument is what a loop of a function begins with, and no round goes on
+    with what a call gives, of which nobody knows the fields."""
     records = {param for param, arg in zip(function.params, args, strict=True) if is_record(arg)}
-    return any(
-        type(init) is Ref and init.var in records
-        for instr in instructions(code_of(function))
-        if type(instr.op) in (Loop, For)
-        for init in instr.op.inits  # type: ignore[attr-defined]
-    )
+    code = code_of(function)
+    for instr in instructions(code):
+        op: Any = instr.op
+        if type(op) not in (Loop, For):
+            continue
+        places = [place for place, init in enumerate(op.inits) if type(init) is Ref and init.var in records]
+        target = op.source if type(op) is Loop else op
+        jumps = [
+            block.exit for block in all_blocks(op.body) if type(block.exit) is Jump and block.exit.target is target
+        ]
+        if places and not any(is_called(jump.args[place]) for jump in jumps for place in places):
+            return True
+    return False
+
+
+def is_called(value: Expr) -> bool:
+    """Whether a value is, or may be, the result of a call."""
+    op: Any = value.var.op if type(value) is Ref and is_fixed(value.var) else None
+    if type(op) is Call:
+        return True
+    if type(op) is CallBuiltin and op.name == "assoc" and op.args:
+        return is_called(op.args[0])
+    ends = [block.exit for block in value_blocks(op)] if type(op) in (If, Match, Try) else []
+    return any(type(exit_) is Result and is_called(exit_.value) for exit_ in ends)
 
 
 def count(function: Function) -> int:
