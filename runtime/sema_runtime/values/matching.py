@@ -94,10 +94,11 @@ def no_match(value: Any, advice: str = "") -> SemaError:
 
 def iterate(value: Any, who: str) -> Any:
     """The items of a list, vector or mutable array, to loop over. who: the builtin that loops."""
-    if type(value) is List:
-        return value.flat or value.items
-    if type(value) is tuple or type(value) is list:
+    kind = type(value)
+    if kind is list or kind is tuple:
         return value
+    if kind is List:
+        return value.flat or value.items
     return _other_items(value, who)
 
 
