@@ -94,11 +94,10 @@ def no_match(value: Any, advice: str = "") -> SemaError:
 
 def iterate(value: Any, who: str) -> Any:
     """The items of a list, vector or mutable array, to loop over. who: the builtin that loops."""
-    kind = type(value)
-    if kind is list or kind is tuple:
-        return value
-    if kind is List:
+    if type(value) is List:
         return value.flat or value.items
+    if type(value) is tuple or type(value) is list:
+        return value
     return _other_items(value, who)
 
 
