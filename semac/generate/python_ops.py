@@ -384,6 +384,7 @@ _op("joined", _joined)
 _op("digits", _joined)
 _op("float_text", lambda args, loc: call(args[1], args[:1], loc), runtime="sema_runtime.values.printer:float_text")
 _op("text_char", lambda args, loc: subscript(args[1], args[0], loc), runtime="sema_runtime.values.atoms:CHARS")
+_op("text_items", lambda args, loc: args[0])  # what a loop goes through: its characters
 _op("ord_of", _called("ord"))
 _op("chr", _called("chr"))
 _op("turned", _turned)
@@ -392,9 +393,8 @@ _op("slice", lambda args, loc: subscript(args[0], ast.Slice(args[1], args[2], **
 _op("rest_of_text", lambda args, loc: subscript(args[0], ast.Slice(args[1], **loc), loc))
 _op("value", _attribute("value"))
 _op("name", _attribute("name"))
-for _kind in ("startswith", "endswith", "upper", "lower"):
+for _kind in ("startswith", "endswith", "upper", "lower", "find"):
     _op(_kind, _method(_kind))
-_op("find", _method("find"))
 _op("replaced", _method("replace"))
 _op("trimmed", _method("strip"), runtime="sema_runtime.lib.text.strings:WHITESPACE")
 _op("split_items", _method("split"))

@@ -20,6 +20,8 @@ FIELD_LEVEL = "sema_runtime.values.lookup:field_level"  # a level of the path of
 KEY_SETS = "sema_runtime.lib.collections.key_sets:"
 MERGE_INTO = KEY_SETS + "merge_into"  # `merge` of a bare dict and a map
 FILLS = frozenset((MERGE_INTO, *(KEY_SETS + name for name in ("fill", "fill_all", "fill_common", "fill_others"))))
+CHAR_KEYED = "sema_runtime.values.atoms:char_keyed"  # a bare dict under characters, of one under their texts
+CHECKED_TEXT = "sema_runtime.lib.text.strings:checked_text"  # what `string->list` takes, or its error
 TAKE_CONSED = "sema_runtime.lib.collections.list_slices:take_consed"  # `(take count (cons head tail))`
 
 PUSH_ALL = "sema_runtime.lib.collections.lists:push_all"  # of a stack

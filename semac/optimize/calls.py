@@ -26,6 +26,7 @@ from semac.anf.nodes import (
     Closure,
     Destructure,
     Expr,
+    For,
     If,
     Iteration,
     Let,
@@ -61,6 +62,7 @@ ONCE = 150  # operations of a function that is called in one place of a program
 GROWTH = 2  # at most so many operations of others for each of a unit's own, and these
 SPARE = 200
 PLAIN = frozenset((Move, Read, If, Logic, MakeVector, MakeMap))
+SIMPLE = PLAIN | {Destructure}
 MOVABLE = PLAIN | LOOPS | {Call, CallBuiltin, CallRuntime, Destructure, Match, Throw, Try}
 NESTED = LOOPS | {Try}
 DEEPEST = 12  # of those, in a function that takes in others: Python allows 20
@@ -200,21 +202,31 @@ class Inliner:
         limit = KEYED if is_keyed(function, op.args) else OFTEN if is_often else ALWAYS
         if 0 < size <= min(limit, self.room):
             self.room -= size
-        elif not (is_often or owner is not None) or not self.is_called_once(function, var, owner, op):
+        elif not self.is_called_seldom(function, var, owner, op, is_often):
             return None
         self.moved.update([var] if var.is_global else ())
         return function
 
-    def is_called_once(self, function: Function, var: Var, owner: Function | None, call: Call) -> bool:
-        """Whether a call is the only place that names a function, which can stand there however much it does."""
-        if self.places[var] != 1 or not var.is_global or function is owner or function not in self.sizes:
+    def is_called_seldom(
+        self, function: Function, var: Var, owner: Function | None, call: Call, is_often: bool
+    ) -> bool:
+        """Whether the code of a function can stand in place of a call, however much it does: of the only place that
+        names it, or of one of few that begin a loop of it with maps made there, whose fields then become variables."""
+        if not var.is_global or function is owner or function not in self.sizes:
             return False
-        if owner is not None and not self.unit.is_closed:
-            return False  # what others call stays as small as it is
         if self.handlers:
             return False  # an error would no longer end the call of a function, which some operations count on
-        if function.self_tail and any(map(is_record, call.args)) and can_have_loop(function):
+        records = any(map(is_record, call.args))
+        if function.self_tail and records and can_have_loop(function):
             function.code = own_loop(function, function.body.span)
+        has_state = records and loops_over(function, call.args)
+        if owner is None and not is_often and not has_state:
+            return False
+        if owner is not None and not self.unit.is_closed and not has_state:
+            return False  # what others call stays as small as it is
+        places = self.places[var]
+        if places > 1 and not (has_state and places * count(function) <= ONCE):
+            return False
         return can_be_part(function) and self.nested + nesting(code_of(function)) <= DEEPEST
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
@@ -336,6 +348,22 @@ def can_have_loop(function: Function) -> bool:
     return jumps and is_plain(function)
 
 
+def loops_over(function: Function, args: list[Expr]) -> bool:
+    """Whether a map that was just made for an argument is what a loop of a function begins with."""
+    records = {param for param, arg in zip(function.params, args, strict=True) if is_record(arg)}
+    return any(
+        type(init) is Ref and init.var in records
+        for instr in instructions(code_of(function))
+        if type(instr.op) in (Loop, For)
+        for init in instr.op.inits  # type: ignore[attr-defined]
+    )
+
+
+def count(function: Function) -> int:
+    """How many operations a function has."""
+    return sum(1 for _ in instructions(code_of(function)))
+
+
 def can_be_part(function: Function) -> bool:
     """Whether the code of a function can stand in its caller, where its own calls stay calls."""
     ops = [instr.op for instr in instructions(code_of(function))]
@@ -398,4 +426,4 @@ def is_simple(op: Op) -> bool:
         return op.path == KEYWORD_GET or op.path in CHECKS
     if type(op) is Call:
         return type(op.head) is Ref and type(op.head.var.op) is RecordFunction
-    return type(op) in PLAIN
+    return type(op) in SIMPLE

@@ -64,6 +64,7 @@ from semac.optimize.own.sinking import TAKERS, sink_takers
 from semac.optimize.own.stacks import stack_lists
 from semac.optimize.own.stored_keys import ask_keys_once
 from semac.optimize.own.variables import own_variables
+from semac.optimize.patterns import look_up_keywords
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.repeats import read_once
@@ -138,6 +139,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("rows", make_tuples, ("list", "map/entries", MakeMap)),  # lists and maps that are only taken apart are tuples
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
+    Pass("patterns", look_up_keywords, [Destructure], needs="infer"),  # patterns of keywords on maps are look-ups
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`
     Pass("walks", walk_lists, (Loop, Closure)),  # loops that walk down a list become loops over its items
     Pass("cursors", index_lists, (Loop, For), needs="infer"),  # loops that go down flat lists hold an index

@@ -14,7 +14,7 @@ from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
 from semac.anf.step_nodes import Consume, Facts
 from semac.anf.walk import all_blocks, blocks, operands, params_of
-from semac.ir.intrinsics import FILLS, PUSH_ALL
+from semac.ir.intrinsics import CHAR_KEYED, FILLS, PUSH_ALL
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.membership import HOLDS
@@ -22,6 +22,7 @@ from semac.types.lattice import DICT, FN, LIST, Type
 from semac.verify.faults import Place
 
 BARE, GENERAL = "bare", "general"
+MADE_ANEW = FILLS | {CHAR_KEYED}
 WRAPPERS = frozenset(("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap"))
 BRANCHES = (anf.If, anf.Logic, anf.Match, anf.Try, anf.With, anf.Loop, anf.For)
 Forms = frozenset[str]
@@ -43,7 +44,7 @@ class BareDicts:
     readers = MappingProxyType({"size": 0, "in": 1, "get": 0, "is_none": 0, "not": 0, "drop_key": 0})
 
     def is_made(self, op: Op) -> bool:
-        return (type(op) is anf.MakeMap and op.is_raw) or (type(op) is anf.CallRuntime and op.path in FILLS)
+        return (type(op) is anf.MakeMap and op.is_raw) or (type(op) is anf.CallRuntime and op.path in MADE_ANEW)
 
     def is_used(self, op: Op) -> bool:
         return type(op) is anf.SetItem or self.is_made(op)
@@ -51,7 +52,7 @@ class BareDicts:
     def takes(self, op: Op) -> frozenset[int]:
         """The positions of the operands that may be bare, in operations that don't just hand them on."""
         kind = type(op)
-        if kind is anf.CallRuntime and (op.path in WRAPPERS or op.path in FILLS):  # type: ignore[attr-defined]
+        if kind is anf.CallRuntime and (op.path in WRAPPERS or op.path in MADE_ANEW):  # type: ignore[attr-defined]
             return FIRST
         if kind is anf.SetItem:
             return frozenset((1,))  # the value comes first
@@ -67,7 +68,7 @@ class BareDicts:
             return 1
         if type(op) is anf.Python and op.kind == "drop_key":
             return 0
-        return 0 if type(op) is anf.CallRuntime and (op.path in WRAPPERS or op.path in FILLS) else None
+        return 0 if type(op) is anf.CallRuntime and (op.path in WRAPPERS or op.path in MADE_ANEW) else None
 
 
 class Stacks:

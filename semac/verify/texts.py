@@ -19,7 +19,8 @@ def check_texts(unit: Unit, after: str) -> None:
         for block in all_blocks(form):
             for instr in block.instrs:
                 place.op = instr.op
-                if not isinstance(instr.op, HANDED_ON) and any(map(is_text, operands(instr.op))):
+                values = operands(instr.op)[:2] if type(instr.op) is anf.SetItem else operands(instr.op)  # no keys
+                if not isinstance(instr.op, HANDED_ON) and any(map(is_text, values)):
                     raise place.fault("V11", "an operand is the text of a character")
             if type(block.exit) is Jump and any(map(is_text, exit_operands(block.exit))):
                 raise place.fault("V11", "a variable of a loop gets the text of a character")

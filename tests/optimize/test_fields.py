@@ -11,6 +11,11 @@ from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.verify.unit import Verifier
 
+ANT = (
+    "(define (step ant) (let* (({:keys [at black]} ant)\n"
+    "  (black (if (contains? black at) (dissoc black at) (assoc black at #t)))) {:at (+ at 1) :black black}))\n"
+    "(define (walk ant n) (if (zero? n) ant (walk (step ant) (- n 1))))\n"
+)
 CASES = {
     "a state that is updated": (
         "(define (f xs) (foldl (fn (s x) (-> s (update-in [:by x] (fn (n) (+ 1 (or n 0))))"
@@ -190,6 +195,16 @@ CASES = {
         "(list (match (made 7) ({:id x} x)) (:id (made 6)) (tried 1) (tried 2))",
         "((7) (6) {:id (1)} {:id (2)})",
     ),
+    "a state that the top level hands to a loop": (
+        ANT + "(define ant (walk {:at 0 :black {}} 5)) (list (:at ant) (count (:black ant)) ant)",
+        "(5 5 {:at 5 :black {0 #t 1 #t 2 #t 3 #t 4 #t}})",
+    ),
+    "states that two places hand to a loop": (
+        ANT
+        + "(define (two n) (list (:at (walk {:at 0 :black {2 #t}} n)) (count (:black (walk {:at n :black {}} 3)))))\n"
+        "(list (two 4) (two 0) (try (two nil) (catch e (:message e))))",
+        '((4 3) (0 3) "expected number, got nil")',
+    ),
 }
 
 
@@ -205,12 +220,37 @@ def test_answers(name: str, mode: str, skipped: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "name", ["a state that is updated", "the state of a fold", "a map in a field", "a fold in a loop", "a pattern"]
+    "name",
+    [
+        "a state that is updated",
+        "the state of a fold",
+        "a map in a field",
+        "a fold in a loop",
+        "a pattern",
+        "a state that the top level hands to a loop",
+        "states that two places hand to a loop",
+    ],
 )
 def test_no_map_is_made_in_a_round(name: str) -> None:
     python = compile_source(CASES[name][0], "<test>", "program").python_text()
     rounds = [part for part in python.split("\n") if part.startswith("        ")]
     assert rounds and not any("assoc(" in line or "with_entr" in line for line in rounds)
+
+
+def test_a_module_hands_states_to_loops_of_its_own() -> None:
+    text = ANT + "(define (far n) (:at (walk {:at 0 :black {}} n)))"
+    python = compile_source(text, "<test>", "module").python_text()
+    assert "Map(" not in python[python.index("def far(") :]
+
+
+def test_a_pattern_of_keywords_reads_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = ANT + (
+        "(define ants (map (fn (n) (walk (if (even? n) {:at n :black {}} {:at 1 :black {3 #t}}) n)) (list 1 2)))\n"
+        "(println ants)"
+    )
+    assert "entries" not in compile_source(text, "<test>", "program").python_text()
+    monkeypatch.setenv("SEMA_SKIP", "patterns")
+    assert "entries" in compile_source(text, "<test>", "program").python_text()
 
 
 def test_a_result_of_a_loop_in_which_a_branch_only_goes_on_is_no_map() -> None:

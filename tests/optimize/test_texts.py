@@ -32,6 +32,18 @@ AS_TEXTS = [
     '(define (f t) (length (filter (fn (c) (member c \'(#\\a #\\e))) (string->list t)))) (list (f "tea") (f ""))',
     '(define (f t) (list->string (filter (fn (c) (not (member c \'(#\\a #\\e)))) (string->list t)))) (f "teacup")',
     '(define (f t) (any (fn (c) (member c \'())) (string->list t))) (list (f "tea") (f ""))',
+    # two at a time, and with their places
+    "(define (f a b) (foldl + 0 (map (fn (x y) (if (= x y) 0 1)) (string->list a) (string->list b)))) "
+    '(list (f "karolin" "kathrin") (f "abc" "") (f "ab" "abc"))',
+    "(define (f a b) (foldl (fn (n p) (let (([x y] p)) (if (= x y) n (+ n 1)))) 0 "
+    '(map list (string->list a) (string->list b)))) (list (f "karolin" "kathrin") (f "" "a"))',
+    "(define (f t) (foldl (fn (found e) (let (([i c] e)) (if (= c #\\a) (cons i found) found))) '() "
+    '(enumerate (string->list t)))) (list (f "banana") (f ""))',
+    # as keys of maps that nobody sees
+    "(define (f t) (let loop ((i 0) (seen {})) (cond ((= i (string-length t)) nil) ((contains? seen (string-ref t i)) i) "
+    '(else (loop (+ i 1) (assoc seen (string-ref t i) i)))))) (list (f "abcadb") (f "abc") (f ""))',
+    "(define (f a b) (let ((m (foldl (fn (m c) (assoc m c (+ 1 (get m c 0)))) {#\\a 1} (string->list a)))) "
+    '(foldl (fn (n c) (if (= c #\\b) n (+ n (get m c 0)))) 0 (string->list b)))) (list (f "banana" "nab") (f "" "ab"))',
 ]
 SHOWN = [
     '(define (f t) (map (fn (c) (if (= c #\\a) c #\\z)) (string->list t))) (f "abc")',
@@ -57,6 +69,18 @@ SHOWN = [
     '(define (f t) (match (string-ref t 0) (#\\a :a) (c c))) (list (f "abc") (f "bc"))',
     '(define (f t) (let ((c (string-ref t 0))) ((fn (g) (g)) (fn () (list c (= c #\\a)))))) (f "abc")',
     '(define (f x) (= (string-ref "abc" 0) x)) (list (f #\\a) (f "a") (f 97))',
+    # maps whose keys were texts
+    '(define (f t) (foldl (fn (m c) (assoc m c (+ 1 (get m c 0)))) {} (string->list t))) (list (f "banana") (f ""))',
+    '(define (f t) (foldl (fn (m c) (assoc m (if (= c #\\a) "a" c) c)) {} (string->list t))) (f "banana")',
+    "(define (f t) (let ((m (foldl (fn (m c) (dissoc (assoc m c c) #\\n)) {} (string->list t)))) "
+    '(list (keys m) (vals m) (count m) (get m #\\b) (get m "b")))) (f "banana")',
+    "(define (counts t m) (foldl (fn (m c) (assoc m c (+ 1 (get m c 0)))) m (string->list t))) "
+    '(list (counts "ab" {}) (counts "aa" (counts "b" {})) (counts "a" {#\\a 2 "a" 1}))',
+    # what is no text
+    "(define (f t) (try (foldl (fn (n c) (if (= c #\\a) (+ n 1) n)) 0 (string->list t)) (catch e (:message e)))) "
+    '(list (f "aba") (f nil) (f 5) (f (list #\\a)))',
+    "(define (f a b) (try (map (fn (x y) (= x y)) (string->list a) b) (catch e (:message e)))) "
+    '(list (f "ab" \'(#\\a)) (f "ab" "ab") (f nil nil))',
 ]
 
 

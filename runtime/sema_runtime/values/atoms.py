@@ -126,6 +126,11 @@ def char(value: str) -> Char:
     return CHARS[value]
 
 
+def char_keyed(entries: dict[str, Any]) -> dict[Char, Any]:
+    """The entries of a dict under characters, of one that has them under the texts of these."""
+    return {CHARS[key]: value for key, value in entries.items()}
+
+
 def foreign_entry(mapping: Mapping[Any, Any], key: Keyword, default: Any = None) -> Any:
     """What a mapping of Python has under a keyword, else under the string of its name, else default."""
     if isinstance(mapping, dict):  # others may take strings only, as os.environ does

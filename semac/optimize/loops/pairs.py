@@ -1,10 +1,13 @@
-"""Loops over `(map/entries m)`, `(enumerate xs)` and `(zip xs ys)` whose items are only taken apart bind the parts.
+"""Loops over `(map/entries m)`, `(enumerate xs)`, `(zip xs ys)` and `(map list xs ys)` whose items are only taken apart
+bind the parts.
 
-Assumes that the call stands right before the loop and has no other use. Sound because each item is a list of as many
-items as there are parts, which nobody sees but what takes it apart, and that can't fail.
+Assumes that the call stands right before the loop and has no other use. Sound because each item is a list or vector of
+as many items as there are parts, which nobody sees but what takes it apart, and that can't fail.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
@@ -13,12 +16,16 @@ from semac.anf.nodes import (
     CallBuiltin,
     Comprehension,
     Destructure,
+    Expr,
     Iteration,
     Let,
     Lit,
+    MakeVector,
     Move,
+    Op,
     Pattern,
     Ref,
+    Result,
     SequencePattern,
     VarPattern,
 )
@@ -33,14 +40,45 @@ KEYED = ("sort-by", "group-by", "key-by")  # comprehensions that need the whole 
 POSITIONS = {"car": 0, "first": 0, "cadr": 1, "second": 1, "caddr": 2, "third": 2}
 
 
-def binds_parts(op: Iteration, call: CallBuiltin) -> bool:
-    """Has a loop bind the parts of its items where it can. call: what makes the list that it goes through."""
+class Rows(NamedTuple):
+    """What makes a list whose items have as many parts as there are names. how: as in `Iteration`."""
+
+    how: str
+    sources: list[Expr]
+    who: str
+    names: tuple[str, ...]
+
+
+def rows_of(made: Op) -> Rows | None:
+    """What an operation makes such a list of; None for any other."""
+    if type(made) is CallBuiltin and made.name in HOW:
+        how = HOW[made.name]
+        names = PARTS.get(how, ("item",) * len(made.args))
+        is_whole = len(made.args) == (len(names) if made.name == "zip" else 1)
+        return Rows(how, made.args, made.name, names) if is_whole and len(names) > 1 else None
+    if type(made) is not Comprehension or (made.how, made.kind) != ("zip", "list") or made.stages:
+        return None
+    items = plain_parts(made.target)
+    body, exit_ = made.body.instrs, made.body.exit
+    row = body[0] if len(body) == 1 else None
+    if row is None or type(exit_) is not Result or type(exit_.value) is not Ref or exit_.value.var is not row.var:
+        return None
+    is_row = type(row.op) is MakeVector or (type(row.op) is CallBuiltin and row.op.name in ("list", "vector"))
+    parts = [value.var if type(value) is Ref else None for value in operands(row.op)]
+    if not is_row or parts != [item.var for item in items if type(item) is VarPattern]:
+        return None
+    return Rows("zip", made.sources, made.who, ("item",) * len(parts))
+
+
+def binds_parts(op: Iteration, made: Op) -> bool:
+    """Has a loop bind the parts of its items where it can. made: what makes the list that it goes through."""
     if op.how != "items" or type(op.target) is not VarPattern or (type(op) is Comprehension and op.kind in KEYED):
         return False
-    names = PARTS.get(HOW[call.name], ("item",) * len(call.args))
-    count = len(names)
-    if count < 2 or len(call.args) != (count if call.name == "zip" else 1):
+    rows = rows_of(made)
+    if rows is None:
         return False
+    names = rows.names
+    count = len(names)
     item = op.target.var
     uses = uses_of(op, item)
     if uses is None or not all(takes_part(instr, count) for instr, _ in uses):
@@ -55,7 +93,7 @@ def binds_parts(op: Iteration, call: CallBuiltin) -> bool:
         else:
             replace(instr, Move(Ref(parts[position_of(instr.op)]), span=instr.op.span))  # type: ignore[arg-type]
     op.target = SequencePattern([VarPattern(part) for part in parts], None, True)
-    op.how, op.sources, op.who, op.place = HOW[call.name], call.args, call.name, call.span  # type: ignore[attr-defined]
+    op.how, op.sources, op.who, op.place = rows.how, rows.sources, rows.who, made.span  # type: ignore[attr-defined]
     return True
 
 

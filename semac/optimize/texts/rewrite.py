@@ -13,6 +13,7 @@ from sema_runtime.values.atoms import Char
 from semac.anf.nodes import (
     Block,
     CallBuiltin,
+    CallRuntime,
     Expr,
     Guarded,
     Jump,
@@ -23,8 +24,11 @@ from semac.anf.nodes import (
     Python,
     Ref,
     Result,
+    SetItem,
 )
 from semac.anf.walk import map_exit, map_operands
+from semac.ir.intrinsics import CHAR_KEYED, CHECKED_TEXT
+from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
@@ -35,6 +39,7 @@ from semac.optimize.texts.uses import (
     CODES,
     EQUALITY,
     JOINS,
+    LISTS,
     ORDER,
     ORDINALS,
     REFS,
@@ -67,13 +72,22 @@ class Rewriter:
         self.chosen = candidates.chosen
         self.walked = candidates.walked
         self.joined = candidates.joined
-        self.dropped = {var for op, var in self.walked.items() if self.binds_text(op)}
+        self.keyed = candidates.keyed
+        self.dropped = {
+            var for sources in self.walked.values() for var, item in sources.values() if item in self.chosen
+        }
         self.wanted = candidates.wanted()
         self.lists = self.dropped | set(candidates.sequences.values())
         self.lists |= {
             user.op.args[1].var  # type: ignore[attr-defined]
             for var, user in candidates.uses
             if type(user) is Let and var in self.chosen and sought(user.op) is not None
+        }
+        self.checked = set(filter(is_checked, self.lists))
+        self.texts = {
+            var: Ref(var, STRING) if var in self.checked else var.op.args[0]
+            for var in self.lists
+            if type(var.op) is CallBuiltin
         }
         self.out: list[Let] = []
         self.span: Any = None
@@ -84,10 +98,6 @@ class Rewriter:
         for block in self.candidates.blocks:
             self.block(block)
 
-    def binds_text(self, op: Any) -> bool:
-        """Whether a loop over the characters of a text binds texts."""
-        return op.target.var in self.chosen
-
     def holds(self, value: Expr) -> bool:
         return type(value) is Ref and value.var in self.chosen
 
@@ -97,6 +107,8 @@ class Rewriter:
         self.out = []
         for instr in block.instrs:
             if instr.var is not None and instr.var in self.lists:
+                if instr.var in self.checked:
+                    self.check(instr)
                 continue  # the list of the characters of a text, which takes its place
             self.span = instr.op.span or self.span
             self.instruction(instr)
@@ -130,6 +142,13 @@ class Rewriter:
             return Lit(value.value.value, STRING) if type(value.value) is Char else value
         return self.bind(Python("value", [value]), TEXT, "text") if value.type.tags else value
 
+    def check(self, instr: Let) -> None:
+        """In place of a list of characters stands what it would have been made of, which must be a text."""
+        assert type(instr.op) is CallBuiltin and instr.var is not None
+        replace(instr, CallRuntime(CHECKED_TEXT, instr.op.args, span=instr.op.span, type=STRING))
+        instr.var.type = STRING
+        self.out.append(instr)
+
     # Operations
 
     def instruction(self, instr: Let) -> None:
@@ -144,11 +163,12 @@ class Rewriter:
 
     def operation(self, instr: Let, op: Any) -> Op | None:
         """An operation on texts in place of one on characters; None where it takes characters."""
-        if op in self.walked and self.binds_text(op):
-            op.how, op.sources = "text", [self.walked[op].op.args[0]]
-            return op  # type: ignore[no-any-return]
+        if op in self.walked:
+            return self.walk(op)
+        if op in self.keyed.members or op in self.keyed.made or op in self.keyed.wraps:
+            return self.of_dict(op)
         if instr.var in self.candidates.sequences:
-            return Move(self.candidates.sequences[instr.var].op.args[0])
+            return Move(self.texts[self.candidates.sequences[instr.var]])
         if is_read_of_list(op) and op.args[0].var in self.candidates.sequences:
             if instr.var in self.chosen:
                 op.type = TEXT
@@ -179,6 +199,28 @@ class Rewriter:
             return self.taken(op)
         return None
 
+    def walk(self, op: Any) -> Op | None:
+        """A loop over texts in place of lists of their characters; None where it goes through no text."""
+        texts = {place: self.texts[var] for place, (var, item) in self.walked[op].items() if item in self.chosen}
+        if texts and op.how == "items":
+            op.how, op.sources = "text", [texts[0]]
+        for place, text in texts.items() if op.how != "text" else ():
+            op.sources[place] = self.bind(Python("text_items", [text]), make(FLAT, item=TEXT), "text")
+        return op if texts else None
+
+    def of_dict(self, op: Any) -> Op:
+        """An operation on a dict whose keys are texts in place of characters."""
+        if op in self.keyed.wraps:
+            op.args[0] = self.bind(CallRuntime(CHAR_KEYED, op.args[:1]), op.args[0].type, "entries")
+        elif op in self.keyed.made:
+            op.items = [value if index % 2 else self.text(value) for index, value in enumerate(op.items)]
+        elif type(op) is SetItem:
+            op.key, op.value = self.text(op.key), self.character(op.value)
+        else:
+            key = self.keyed.key_of[op]
+            op.args = [self.text(arg) if index == key else self.character(arg) for index, arg in enumerate(op.args)]
+        return op  # type: ignore[no-any-return]
+
     def made(self, op: CallBuiltin) -> Op:
         """What makes a text in place of a character."""
         if op.name in REFS:
@@ -207,3 +249,8 @@ class Rewriter:
             made = self.bind(Python(op.name, args), TEXT, "text")
             return Python("text_char", [made], type=op.type)
         return Python(op.name, args, type=op.type)
+
+
+def is_checked(var: Var) -> bool:
+    """Whether the list of the characters of a value is one that may be no text."""
+    return type(var.op) is CallBuiltin and var.op.name in LISTS and not var.op.args[0].type.only(STR)

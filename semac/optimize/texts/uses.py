@@ -29,12 +29,14 @@ from semac.anf.nodes import (
     Python,
     Ref,
     Result,
+    SequencePattern,
     VarPattern,
 )
 from semac.anf.walk import all_blocks, exit_operands, named, operands, value_blocks
 from semac.ir.intrinsics import CHAR_TABLES
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
+from semac.optimize.texts.keyed import Keyed
 from semac.types.lattice import CHAR, INT, STR
 
 REFS = frozenset(("string-ref", "string/ref"))
@@ -57,7 +59,8 @@ class Candidates:
     def __init__(self, unit: Unit) -> None:
         self.blocks = [block for form in unit.blocks for block in all_blocks(form)]
         self.counts = Counter(named(unit.blocks))  # how often each variable is used
-        self.walked: dict[Op, Var] = {}  # loops over the characters of a text → the variable of the list of them
+        # Loops over the characters of texts → by the place of a source, the variables of the list and of the items.
+        self.walked: dict[Op, dict[int, tuple[Var, Var]]] = {}
         self.joined: dict[Var, Comprehension] = {}  # lists of characters that are only joined
         self.sequences: dict[Var, Var] = {}  # of loops that hold an index of such a list → the variable of the list
         self.chosen: set[Var] = set()
@@ -67,15 +70,17 @@ class Candidates:
                 self.instruction(instr)
         self.drop_other_sequences()
         self.uses = [*self.uses_of_chosen()] if self.chosen else []
-        while self.chosen and (poor := self.poor()):
+        self.keyed = Keyed(self.blocks if self.chosen else [])
+        while (poor := self.poor()) or self.keyed.drop_poor(self.chosen):
             self.chosen -= poor
 
     # What can be held as text
 
     def instruction(self, instr: Let) -> None:
         op, var = instr.op, instr.var
-        if isinstance(op, For | Comprehension) and op.how == "items" and type(op.target) is VarPattern:
-            self.loop(op, op.target.var)
+        if isinstance(op, For | Comprehension):
+            for position, item in items_of(op):
+                self.loop(op, position, item)
         if type(op) is CallBuiltin and (op.name in JOINS or op.name in COUNTS) and len(op.args) == 1:
             self.join(op)
         if var is not None and type(op) is Python and op.kind == "flat_items":
@@ -87,11 +92,11 @@ class Candidates:
             if type(op) in BRANCHES:
                 self.branches.append(instr)
 
-    def loop(self, op: Iteration, item: Var) -> None:
+    def loop(self, op: Iteration, position: int, item: Var) -> None:
         """A loop over the characters of a text, unless it puts the characters themselves into what it makes."""
-        made = self.list_of(op.sources[0])
+        made = self.list_of(op.sources[position])
         if made is not None and getattr(op, "kind", "") not in KEYED:
-            self.walked[op] = made
+            self.walked.setdefault(op, {})[position] = made, item
             if is_character(item):
                 self.chosen.add(item)
 
@@ -100,7 +105,8 @@ class Candidates:
         op = value.var.op if type(value) is Ref and is_fixed(value.var) and not value.var.is_global else None
         if type(op) is not CallBuiltin or op.name not in LISTS or len(op.args) != 1 or self.counts[value.var] > 1:
             return None
-        return value.var if op.args[0].type.only(STR) and stays(op.args[0]) else None
+        text = op.args[0]
+        return value.var if stays(text) or not text.type.only(STR) else None
 
     def drop_other_sequences(self) -> None:
         """Keeps the sequences of which nothing but items that are there and the length is read."""
@@ -179,7 +185,23 @@ class Candidates:
         op: Any = instr.op
         if type(op) is Move:
             return instr.var in self.chosen
-        return is_text_of(op) or sought(op) is not None or (type(op) is CallBuiltin and takes_texts(op))
+        return (
+            op in self.keyed.members
+            or is_text_of(op)
+            or sought(op) is not None
+            or (type(op) is CallBuiltin and takes_texts(op))
+        )
+
+
+def items_of(op: Iteration) -> list[tuple[int, Var]]:
+    """The places of the sources of a loop, each with the variable that is bound to its items."""
+    target = op.target
+    if op.how == "items":
+        return [(0, target.var)] if type(target) is VarPattern else []
+    if type(target) is not SequencePattern or op.how not in ("zip", "indexed"):
+        return []
+    parts = enumerate(target.parts[1:] if op.how == "indexed" else target.parts)
+    return [(position, part.var) for position, part in parts if type(part) is VarPattern]
 
 
 def is_text_of(op: Op) -> bool:

@@ -171,7 +171,8 @@ CHANGED_AND_READ = (
     ":right (if (null? (:right t)) '() (rest (:right t))))) "
     "(define (step m) {:tape (right (assoc (:tape m) :head (+ 1 (:head (:tape m))))) :n (+ 1 (:n m))}) "
     "(define (run m) (if (= (:n m) 4) m (run (step m)))) (define (tape-of m) (:tape m)) "
-    "(let ((t (tape-of (run {:tape (tape (list 1 2 3)) :n 0})))) (list (:left t) (:head t) (:right t)))"
+    "(map (fn (n) (let ((t (tape-of (run (if (even? n) {:tape (tape (list 1 n 3)) :n 0} {:tape (tape (list n)) :n 2}))))) "
+    "(list (:left t) (:head t) (:right t)))) (list 1 2))"
 )
 
 

@@ -230,6 +230,11 @@ def string_to_list(text: Any) -> List:
     return string_chars(text)
 
 
+def checked_text(text: Any) -> str:
+    """A text whose characters compiled code goes through without a list of them. Raises as `string->list` does."""
+    return text if isinstance(text, str) else type_error("string", text)
+
+
 @builtin("list->string", type="list char -> str", pure=True, total=True)
 def list_to_string(chars: Any) -> str:
     """Converts a list of characters to a string.

@@ -1,0 +1,58 @@
+"""Patterns of keywords on values that are surely maps become look-ups, one for each variable.
+
+`(let (({:keys [at seen]} state)) ...)` then reads its map as `(:at state)` does: what other passes know of a single
+field, as that a map in it has no other holder, holds for it, too.
+
+Sound because a pattern of keywords takes any map, because a look-up can't fail for one and gives nil for what is
+missing, as the pattern does, and because nothing runs between the look-ups. Text for people keeps its patterns.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.values.atoms import Keyword
+from semac.anf.build import is_fixed
+from semac.anf.literals import literal
+from semac.anf.nodes import Block, CallRuntime, Destructure, Let, MapPattern, VarPattern
+from semac.anf.walk import all_blocks
+from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.unit import Unit
+from semac.optimize.fields.split import again
+
+
+def look_up_keywords(unit: Unit) -> None:
+    """Rewrites the patterns in all blocks of a unit, whose types are known."""
+    if unit.is_text:
+        return
+    for form in unit.blocks:
+        for block in all_blocks(form):
+            rewrite(block)
+
+
+def rewrite(block: Block) -> None:
+    for instr in [instr for instr in block.instrs if type(instr.op) is Destructure and has_lookups(instr.op)]:
+        at = block.instrs.index(instr)
+        block.instrs[at : at + 1] = lookups(instr.op)  # type: ignore[arg-type]
+
+
+def has_lookups(op: Destructure) -> bool:
+    """Whether a pattern only names variables for keywords, and its value is a map."""
+    pattern = op.pattern
+    return (
+        type(pattern) is MapPattern
+        and pattern.fits
+        and all(
+            type(key) is Keyword and type(part) is VarPattern and is_fixed(part.var) and not must
+            for key, part, must in pattern.entries
+        )
+    )
+
+
+def lookups(op: Destructure) -> list[Let]:
+    assert type(op.pattern) is MapPattern
+    found = []
+    for key, part, _ in op.pattern.entries:
+        assert type(part) is VarPattern
+        var = part.var
+        var.op = CallRuntime(KEYWORD_GET, [again(op.value), literal(key)], span=op.span, type=var.type)
+        found.append(Let(var, var.op))
+    return found
