@@ -170,10 +170,6 @@ def caddr(collection: Any) -> Any:
 
     (caddr '(1 2 3)) => 3
     """
-    if type(collection) is List and collection.next is None and (items := collection.flat) is not None:
-        return items[2] if len(items) > 2 else None
-    if type(collection) is list:
-        return collection[2] if len(collection) > 2 else None
     return _at(collection, 2)
 
 
