@@ -187,3 +187,27 @@ def test_python_sees_one_function() -> None:
     with pytest.raises(SemaTypeError):
         scope["fib"](True)
     assert scope["fib"].__name__ == "fib"
+
+
+def test_a_global_that_python_sets_holds_anything() -> None:
+    source = (
+        "(define limit 5) (define (grow) (set! limit (+ limit 1))) "
+        "(define (over xs) (foldl (fn (n x) (if (> x limit) (+ n 1) n)) 0 xs))"
+    )
+    answers = []
+    for optimize in (True, False):
+        scope: dict[str, Any] = {"__name__": "test"}
+        exec(compile_source(source, "test.sema", "module", optimize=optimize).code, scope)
+        for limit in (1, 2.5, "x", None):
+            scope["limit"] = limit
+            try:
+                answers.append(scope["over"]([1, 2, 3]))
+            except SemaTypeError as error:
+                answers.append(str(error))
+            try:
+                scope["grow"]()
+                answers.append(scope["limit"])
+            except SemaTypeError as error:
+                answers.append(str(error))
+    assert answers[:8] == answers[8:]
+    assert answers[:4] == [2, 2, 1, 3.5]

@@ -193,7 +193,9 @@ class Map:
 
     def merged(self: M, other: Map) -> M:
         """A map of the kind of self with the entries of both; those of other win."""
-        theirs = other.stable()
+        mine, theirs = self.d, other.stable()
+        if type(mine) is dict and len(mine) <= SMALL and len(theirs) <= SMALL:
+            return type(self)(mine | theirs)
         if len(theirs) * 8 < len(self.d):
             new = self
             for key, value in theirs.items():

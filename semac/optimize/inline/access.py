@@ -9,11 +9,14 @@ exact ints.
 
 from __future__ import annotations
 
-from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetArrayItem, SetItem
+from semac.anf.build import is_fixed
+from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Python, Ref, Result, SetArrayItem, SetItem
 from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
 from semac.types.lattice import ARRAY, BOOL, BYTES, CHAR, FLAT, INT, LIST, NATURAL, NIL, OTHER, STR, VECTOR, Type, atom
 
 BOOL_TYPE = atom(BOOL)
+
+RESTS = frozenset(("mod", "modulo", "remainder"))
 
 
 def index_tests(op: CallBuiltin, kind: str = "index", ends: bool = False) -> list[tuple[str, tuple[int, ...]]]:
@@ -38,21 +41,33 @@ def may_be_index(index: Expr) -> bool:
     return known_index(index) is not None or (type(index) is not Lit and may_be(index.type, INT))
 
 
+def greatest_index(index: Expr) -> int | None:
+    """The greatest index that a value surely doesn't exceed, of a value that is no less than 0; None where that isn't
+    known: a literal, or what is left of a division by one."""
+    literal = known_index(index)
+    if literal is not None or type(index) is not Ref or not index.type.only(NATURAL) or not is_fixed(index.var):
+        return literal
+    op = index.var.op
+    is_rest = (type(op) is CallBuiltin and op.name in RESTS) or (type(op) is Python and op.kind == "mod")
+    divisor = known_index(op.args[1]) if is_rest and len(op.args) == 2 else None
+    return divisor - 1 if divisor else None
+
+
 @inlines("nth")
 def nth(op: CallBuiltin, place: Place) -> Op | None:
     if len(op.args) != 2:
         return None
     sequence, index = op.args
-    literal = known_index(index)
+    greatest = greatest_index(index)
     type_ = sequence.type
-    if type_.only(VECTOR) and type_.vec is not None and literal is not None and literal < len(type_.vec):
+    if type_.only(VECTOR) and type_.vec is not None and greatest is not None and greatest < len(type_.vec):
         return python("part", sequence, index)
     if not place.guards or not may_be_index(index):
         return None
     if type_.only(VECTOR):
         return guarded(op, "item", *index_tests(op, ends=place.ends))
     if type_.only(FLAT):
-        if type_.row is not None and literal is not None and literal < len(type_.row):
+        if type_.row is not None and greatest is not None and greatest < len(type_.row):
             return python("flat_part", sequence, index)
         return guarded(op, "flat_item", *index_tests(op, "flat_index", place.ends))
     if type_.only(LIST):

@@ -141,7 +141,7 @@ class GrowingRewriter(Rewriter):
         return [Python("extend", [subject, self.items_of(items)])]
 
     def items_of(self, items: Expr) -> Expr:
-        return items if items.type.only(VECTOR) else self.bind(Python("flat_items", [items]))
+        return self.bind(Python("flat_items", [items])) if items.type.only(FLAT) else items
 
     def written(self, items: Expr) -> list[Expr] | None:
         """The items of a list or vector that was written out for this alone, which then isn't made."""

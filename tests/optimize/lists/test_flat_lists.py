@@ -172,3 +172,22 @@ def test_lists_of_lists_are_made_by_one_comprehension(source: str, loops: int) -
     assert python(source).count(" in [") == 0
     assert run(source, watch=Verifier()) == run(source, optimize=False)
     assert loops == 0 or "part" not in python(source)
+
+
+RESTS_AS_INDICES = (
+    '(define names (list "x" "y" "z")) (define (f i) (list (nth ["a" "b"] (mod i 2)) (nth names (mod (* i 7) 3)) '
+    "(nth names (remainder (* i i) 3)))) (map f (range 5))",
+    '(define (f i) (try (nth ["a" "b"] (mod i 3)) (catch e (:message e)))) (map f (list 0 1 2 -1 -2 2.5 nil))',
+    '(define (f i) (try (nth ["a" "b"] (remainder i 2)) (catch e (:message e)))) (map f (list 0 1 -1 -2))',
+)
+
+
+@pytest.mark.parametrize("source", RESTS_AS_INDICES)
+def test_what_is_left_of_a_division_is_an_index(source: str) -> None:
+    for mode in ("program", "module"):
+        assert run(source, mode=mode, watch=Verifier()) == run(source, optimize=False)
+
+
+def test_an_index_that_surely_fits_is_not_asked() -> None:
+    text = python(RESTS_AS_INDICES[0])
+    assert "nth(" not in text and "len(" not in text

@@ -33,6 +33,8 @@ GROWN = [
      " (append out (list (length out) i))))))) (list (f 0) (f 4))", "([] (0 0 2 1))"),
 ]  # fmt: skip
 SHARED = [
+    ("(define (f xs n acc) (if (= n 3) acc (f (if (odd? n) '() [n n]) (+ n 1) (append acc xs)))) (f [1 2] 0 '())",
+     "(1 2 0 0)"),
     ("(define (f n) (let loop ((i 0) (out []) (seen '())) (if (= i n) (list out seen) (let ((o (if (odd? i) (append out"
      " (list i)) out))) (loop (+ i 1) o (cons o seen)))))) (f 3)", "((1) ((1) (1) []))"),
     ("(define (f n) (let loop ((i 0) (out [])) (if (= i n) (list (vector? out) out) (let ((g (fn () out))) (loop (+ i 1)"

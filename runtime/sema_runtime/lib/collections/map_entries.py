@@ -143,7 +143,9 @@ def map_select_keys(collection: Any, keys: Any) -> Map:
     """
     if not isinstance(keys, (List, tuple, list)):
         type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
-    source = changing(collection, first_keyword(keys), "map/select-keys: argument 1 must be a map")
+    source: Map = collection
+    if type(source) is not Map:
+        source = changing(collection, first_keyword(keys), "map/select-keys: argument 1 must be a map")
     d, kept = source.stable(), {}
     for key in keys:
         if type(key) not in ATOMIC:
@@ -160,7 +162,9 @@ def map_except(collection: Any, keys: Any) -> Map:
     (map/except {:a 1 :b 2} '(:b)) => {:a 1}
     """
     unwanted = seq(keys, "map/except: argument 2 must be a list of keys to exclude")
-    source = changing(collection, first_keyword(unwanted), "map/except: argument 1 must be a map")
+    source: Map = collection
+    if type(source) is not Map:
+        source = changing(collection, first_keyword(unwanted), "map/except: argument 1 must be a map")
     return source.without(*unwanted)
 
 
