@@ -97,7 +97,8 @@ class Context:
         self.defining = ""  # the global whose value is printed
         self.repeats = 0  # comprehensions around
         self.questions: dict[Var, int] = {}  # how often guards of this function ask for the types of its variables
-        self.kinds: dict[str, str] = {}  # names of variables → those of what holds their types
+        # Names of variables → those of what holds their types, and how many comprehensions there are around it.
+        self.kinds: dict[str, tuple[str, int]] = {}
         self.indexed: dict[Var, int] = {}  # how often guards read items of them by an index
         self.items: dict[str, str] = {}  # names of variables → those of what holds their items
         self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
@@ -178,8 +179,10 @@ class Context:
 
     def type_of(self, value: ast.expr, loc: Loc) -> ast.expr:
         """`type(x)`, or the variable that holds it."""
-        if self.kinds and isinstance(value, ast.Name) and value.id in self.kinds and not self.repeats:
-            return name(self.kinds[value.id], loc)
+        if self.kinds and isinstance(value, ast.Name) and value.id in self.kinds:
+            held, repeats = self.kinds[value.id]
+            if repeats == self.repeats:
+                return name(held, loc)
         return call(builtin("type", loc), [value], loc)
 
     def hold_type(self, var: Var) -> None:
@@ -195,7 +198,8 @@ class Context:
         loc: Loc = {**NOWHERE, "lineno": line, "end_lineno": line}
         value = name(var.py, loc)
         if asked - (reads - 1 if reads >= SEVERAL else 0) >= SEVERAL:
-            self.kinds[var.py] = held = self.names.temporary("kind")
+            held = self.names.temporary("kind")
+            self.kinds[var.py] = held, self.repeats
             self.append(assign(held, call(builtin("type", loc), [value], loc), loc))
         if reads >= SEVERAL:
             is_indexed = compare(self.type_of(value, loc), ast.In(), self.runtime(INDEXED, loc), loc)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from semac.anf.nodes import (
@@ -106,7 +107,7 @@ def count_questions(inner: Context, function: Function) -> None:
     hold what is asked for several times (`SEMA_SKIP=kinds` leaves it out).
 
     Sound as the type of a value doesn't change, nor what a variable has that nothing assigns, between two times that it
-    is bound. Code of its own, as that of a comprehension, asks anew. A function that tests its arguments at entry
+    is bound. Comprehensions count for themselves (`iteration.held_type`). A function that tests its arguments at entry
     seldom goes on from there.
     """
     code = function.code
@@ -114,27 +115,36 @@ def count_questions(inner: Context, function: Function) -> None:
     first = code.instrs[0].op if code.instrs else first
     if type(first) is If and type(first.test) is Fits:
         return
-    counts = inner.questions
     again: set[Var] = set()  # what a loop binds again in each of its rounds
-    stack: list[Any] = [code]
-    while stack:
-        part = stack.pop()
-        if type(part) is Block:
-            stack += [*(instr.op for instr in part.instrs), *exit_operands(part.exit)]
-        elif isinstance(part, Op) and type(part) is not Comprehension:
-            for value in asked_for_types(part):
-                if type(value) is Ref:
-                    counts[value.var] = counts.get(value.var, 0) + 1
-            if type(part) is Guarded and part.tests[0] == AT_INDEX and type(part.args[0]) is Ref:
-                var = part.args[0].var
-                inner.indexed[var] = inner.indexed.get(var, 0) + inner.module.keeps_items
-            if type(part) in (Loop, For):
-                again.update(part.params)  # type: ignore[attr-defined]
-            stack += [*operands(part), *blocks(part)]
+    for op in own_operations([code]):
+        count_asked(op, inner.questions)
+        if type(op) is Guarded and op.tests[0] == AT_INDEX and type(op.args[0]) is Ref:
+            var = op.args[0].var
+            inner.indexed[var] = inner.indexed.get(var, 0) + inner.module.keeps_items
+        if type(op) in (Loop, For):
+            again.update(op.params)  # type: ignore[attr-defined]
     if not function.self_tail:
         for var in function.params:
             if var not in again:
                 inner.hold_type(var)
+
+
+def own_operations(code: list[Any]) -> Iterator[Op]:
+    """The operations in blocks and operands, those in the code of comprehensions left out."""
+    while code:
+        part = code.pop()
+        if type(part) is Block:
+            code += [*(instr.op for instr in part.instrs), *exit_operands(part.exit)]
+        elif isinstance(part, Op) and type(part) is not Comprehension:
+            yield part
+            code += [*operands(part), *blocks(part)]
+
+
+def count_asked(op: Op, counts: dict[Var, int]) -> None:
+    """Counts the variables for whose types an operation asks."""
+    for value in asked_for_types(op):
+        if type(value) is Ref:
+            counts[value.var] = counts.get(value.var, 0) + 1
 
 
 def asked_for_types(op: Op) -> list[Expr]:

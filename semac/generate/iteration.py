@@ -20,9 +20,10 @@ from semac.anf.nodes import (
     VarPattern,
 )
 from semac.anf.walk import bound
-from semac.generate.context import Context
+from semac.generate.context import SEVERAL, Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS, value_type
+from semac.generate.functions import count_asked, own_operations
 from semac.generate.fusion import is_part_of_map, values_of
 from semac.generate.loops import always_jumps, go_on_around, jumps
 from semac.generate.nest import block_weight, is_ordered
@@ -130,9 +131,11 @@ def finish_loop(c: Context, loop: ast.For, dest: Dest, leaves: bool, after: Call
 
 def comprehension(c: Context, op: Comprehension) -> ast.expr:
     """A comprehension all of whose blocks are expressions."""
+    kinds = c.kinds
     c.repeats += 1
     made = EXPRESSIONS[op.kind](c, op, c.loc(op))
     c.repeats -= 1
+    c.kinds = kinds
     c.names.give_back({var.py for var in bound(op)})
     return made
 
@@ -204,7 +207,7 @@ EXPRESSIONS: dict[str, Callable[[Context, Comprehension, Loc], ast.expr]] = {
 def generators_of(c: Context, op: Comprehension, loc: Loc) -> list[ast.comprehension]:
     """`for x in xs if test for y in f(x)`."""
     over = iterable(c, op)
-    generators = [ast.comprehension(target(c, op.target, loc), over, [], 0)]
+    generators = [ast.comprehension(target(c, op.target, loc), over, [], 0), *held_type(c, op, loc)]
     for stage in op.stages:
         if stage.how == "if":
             generators[-1].ifs.append(c.test(value_of(stage.block)))
@@ -213,6 +216,23 @@ def generators_of(c: Context, op: Comprehension, loc: Loc) -> list[ast.comprehen
         more = spread(c, value_of(stage.block))
         generators.append(ast.comprehension(ast.Name(c.bind(stage.var), ast.Store(), **loc), more, [], 0))
     return generators
+
+
+def held_type(c: Context, op: Comprehension, loc: Loc) -> list[ast.comprehension]:
+    """`for kind in [type(x)]`, which Python compiles to an assignment, where the type of each item is asked for several
+    times (`Context.hold_type`)."""
+    if not c.module.keeps_types or type(op.target) is not VarPattern:
+        return []
+    var = op.target.var
+    counts: dict[Var, int] = {}
+    for part in own_operations([op.body, *(stage.block for stage in op.stages)]):
+        count_asked(part, counts)
+    if counts.get(var, 0) < SEVERAL or var.assigned or not var.py:
+        return []
+    asked = call(builtin("type", loc), [name(var.py, loc)], loc)
+    held = c.names.temporary("kind")
+    c.kinds = {**c.kinds, var.py: (held, c.repeats)}
+    return [ast.comprehension(ast.Name(held, ast.Store(), **loc), ast.List([asked], ast.Load(), **loc), [], 0)]
 
 
 def spread(c: Context, value: Expr) -> ast.expr:

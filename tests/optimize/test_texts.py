@@ -26,6 +26,10 @@ AS_TEXTS = [
     '((eq? c #\\m) :mid) (else (char->string c))))) (list (f "amxq" 0) (f "amxq" 1) (f "amxq" 2) (f "amxq" 3))',
     '(define (f t) (for-each (fn (c) (when (char-numeric? c) (println (char->string c)))) (string->list t))) (f "a1b2")',
     '(define (f t) (every (fn (c) (or (char-numeric? c) (= c #\\-))) (string->list t))) (list (f "1-2") (f "1a"))',
+    # reversed in one function, joined in another
+    "(define (f t) (let loop ((i 0) (out '())) (if (= i (string-length t)) (let ((r (reverse out))) "
+    "(fn () (list->string r))) (loop (+ i 1) (cons (char-downcase (string-ref t i)) out))))) "
+    '(list ((f "HeLLo")) ((f "")))',
     # taken from a text, put in another order and joined or counted
     '(define (f t) (list->string (sort (string->list t)))) (list (f "hello") (f "") (f "bäa€"))',
     '(define (f t) (list->string (reverse (sort (string->list t))))) (f "hello")',

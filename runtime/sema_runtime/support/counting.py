@@ -19,8 +19,10 @@ GOES_ON = {"lt": (1, 0), "le": (1, 1), "gt": (-1, 0), "ge": (-1, -1)}
 
 def count_to(start: int, bound: int, step: int = 1) -> Iterable[int]:
     """start, start + step, ... up to the bound, which isn't part of it; for ever where the counter misses the bound."""
-    if step in (1, -1) and (bound - start) * step >= 0:
-        return range(start, bound, step)
+    if step == 1 and bound >= start:
+        return range(start, bound)
+    if step == -1 and bound <= start:
+        return range(start, bound, -1)
     return _counted(eq, False, start, bound, step)
 
 

@@ -122,13 +122,16 @@ def changing(value: Any, key: Any, hint: str | None = None) -> Map:
         return mapping(value, hint)
     if kind is dict:
         try:
-            return Map({KEYWORDS[each]: item for each, item in value.items()})
+            named: dict[Any, Any] = {}
+            for each in value:  # a comprehension is a call, which takes longer than most dicts have entries
+                named[KEYWORDS[each]] = value[each]
+            return Map(named)
         except (KeyError, TypeError):  # no strings, or no names that a program has
             pass
     if isinstance(value, Map) or not isinstance(value, Mapping):
         return mapping(value, hint)
-    named = Map.of((keyword(each) if type(each) is str else each, item) for each, item in value.items())
-    return named.merged(Map.of((each, item) for each, item in value.items() if type(each) is Keyword))
+    keyed = Map.of((keyword(each) if type(each) is str else each, item) for each, item in value.items())
+    return keyed.merged(Map.of((each, item) for each, item in value.items() if type(each) is Keyword))
 
 
 def first_keyword(keys: Iterable[Any]) -> Any:

@@ -52,7 +52,8 @@ def change_in_place(unit: Unit) -> None:
     near = concerned(code, shut)
     shut -= alone(near, shut)
     if near and not stops(unit):
-        Placing(near, shut, carried(code, DICT, shut) or Carried()).run()
+        functions = {part.function for part in code if part.function is not None}
+        Placing(near, shut, carried(code, DICT, lambda: functions - shut) or Carried()).run()
 
 
 class Placing:

@@ -8,6 +8,7 @@ the runtime's general form is used, which is always right. "Map" below stands fo
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from semac.anf import nodes as anf
@@ -45,33 +46,34 @@ def analyzed(unit: Unit, form: Representation) -> Analysis:
     """
     everything = all_code(unit)
     code = [part for part in everything if is_relevant(part, form)]
-    form.carried = carried(everything, form.tags)
+    elsewhere = cache(lambda: called_elsewhere(everything))
+    form.carried = carried(everything, form.tags, elsewhere)
     analysis = Analysis(code, form, frozenset())
     analysis.unite()
     wanted = {member for member, group in analysis.groups.group_of.items() if group.is_wanted}
     if not wanted:
         return analysis
     wanted |= {member.function for member in wanted if type(member) is Part}
-    elsewhere = called_elsewhere(everything)
     concerned = [part for part in code if concerns(part, wanted, form)]
     # No other member is in a group that can be bare, or tells of the variable that it was read from.
     meant = wanted.union(*(read for var, read in analysis.readings.items() if var in wanted))
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
         analysis = Analysis(concerned, form, general)
-        spoilt = analysis.run(elsewhere).spoilt & meant
+        spoilt = analysis.run(elsewhere()).spoilt & meant
         if spoilt == general:
             break
         general = frozenset(spoilt)
-    analysis.code = code
+    analysis.everything = code
     return analysis
 
 
 class Analysis:
-    """The groups of code. own: parameters whose function takes the map over, instead of only reading it."""
+    """The groups of code. everything: this code, and what else has values that a representation can hold, but none of
+    these groups. own: parameters whose function takes the map over, instead of only reading it."""
 
     def __init__(self, code: list[Code], form: Representation, general: frozenset[Any]) -> None:
-        self.code = code
+        self.code = self.everything = code
         self.form = form
         self.groups = Groups(general, form.needed)
         self.own: set[Var] = set()

@@ -8,7 +8,7 @@ of the same kind returns, and because the vectors are used for nothing but as th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from semac.anf import nodes as anf
@@ -16,7 +16,7 @@ from semac.anf.build import is_fixed
 from semac.anf.nodes import AnyPattern, Block, Op, Ref, Result, SequencePattern, VarPattern
 from semac.anf.walk import exit_operands, operands, value_blocks
 from semac.ir.nodes import Function, Var
-from semac.optimize.own.code import Code, called_elsewhere
+from semac.optimize.own.code import Code
 from semac.optimize.own.representation import known_callee
 from semac.types.lattice import VECTOR
 
@@ -52,14 +52,13 @@ class Carried:
         return []
 
 
-def carried(code: list[Code], tags: int, known: set[Function] | None = None) -> Carried | None:
-    """The functions of a unit that return values with tags in vectors; None if there are none. known: those of which
-    all calls are known, where somebody has asked already."""
+def carried(code: list[Code], tags: int, unknown: Callable[[], set[Function]]) -> Carried | None:
+    """The functions of a unit that return values with tags in vectors; None if there are none. unknown: gives those of
+    which not all calls are known."""
     found = {part.function: part for part in code if part.function is not None and returns(part.function, tags)}
     if not found:
         return None
-    unknown = called_elsewhere(code) if known is None else set(found) - known
-    for function in unknown:
+    for function in unknown():
         found.pop(function, None)
     return Finder(code, found).find()
 
@@ -96,6 +95,7 @@ class Finder:
         return self.carried if found else None
 
     def scan(self) -> None:
+        uses = self.uses
         for part in self.code:
             for block in part.blocks:
                 for instr in block.instrs:
@@ -107,17 +107,16 @@ class Finder:
                         self.calls.setdefault(callee, []).append(var)
                     if callee in self.functions or (type(op) is anf.MakeVector and part.function in self.functions):
                         self.ops[var] = op
-                        self.uses[var] = []
+                        uses[var] = []
         for part in self.code:
             for block in part.blocks:
                 for instr in block.instrs:
-                    self.note(operands(instr.op), instr.op)
-                self.note(exit_operands(block.exit), block)
-
-    def note(self, values: Sequence[Any], user: Op | Block) -> None:
-        for value in values:
-            if type(value) is Ref and value.var in self.uses:
-                self.uses[value.var].append(user)
+                    for value in operands(instr.op):
+                        if type(value) is Ref and value.var in uses:
+                            uses[value.var].append(instr.op)
+                for value in exit_operands(block.exit):
+                    if type(value) is Ref and value.var in uses:
+                        uses[value.var].append(block)
 
     def stays(self, function: Function, all_ends: dict[Any, list[Block]], found: set[Function]) -> bool:
         ends = all_ends[function]

@@ -24,15 +24,16 @@ def is_join(op: Op) -> bool:
     return type(op) is anf.CallBuiltin and op.name == "list->string" and len(op.args) == 1
 
 
-def text_groups(analysis: Analysis) -> set[Group]:
-    """The groups of such stacks."""
+def text_groups(analysis: Analysis) -> tuple[set[Group], set[Block]]:
+    """The groups of such stacks, and the code that makes texts of lists, which others may have reversed."""
     look = Look(analysis)
     for code in analysis.code:
         for block in code.blocks:
             for instr in block.instrs:
                 look.instruction(instr.op, instr.var)
             look.exit(block)
-    return {group for group in look.pushed - look.others if group is not None and group.is_raw}
+    found = {group for group in look.pushed - look.others if group is not None and group.is_raw}
+    return found, look.joining if found else set()
 
 
 class Look:
@@ -46,7 +47,8 @@ class Look:
         self.targets: dict[Block, Any] = {}  # what gets the value of each block
         self.uses: Counter[Var] = Counter()
         self.joined: set[Var] = set()  # what becomes a text
-        for code in analysis.code:
+        self.joining: set[Block] = set()  # the code that does so
+        for code in analysis.everything:
             self.targets[code.block] = code.function
             for block in code.blocks:
                 self.count(exit_operands(block.exit))
@@ -55,6 +57,7 @@ class Look:
                     self.targets.update(dict.fromkeys(blocks(instr.op), instr.var))
                     if is_join(instr.op) and type(instr.op.args[0]) is Ref:  # type: ignore[attr-defined]
                         self.joined.add(instr.op.args[0].var)  # type: ignore[attr-defined]
+                        self.joining.add(code.block)
 
     def count(self, values: list[Any]) -> None:
         self.uses.update(value.var for value in values if type(value) is Ref)

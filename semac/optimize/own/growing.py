@@ -96,7 +96,7 @@ class GrowingRewriter(Rewriter):
     def __init__(self, analysis: Analysis) -> None:
         super().__init__(analysis)
         self.counts: dict[Var, int] = {}
-        for code in analysis.code:
+        for code in analysis.everything:
             for block in code.blocks:
                 used = [value for instr in block.instrs for value in operands(instr.op)]
                 for value in (*used, *exit_operands(block.exit)):

@@ -16,6 +16,7 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis, analyzed
+from semac.optimize.own.code import Code
 from semac.optimize.own.representation import CHANGE, READ, TESTS, Representation, known_callee
 from semac.optimize.own.sinking import uses
 from semac.types.lattice import ANY, Type
@@ -26,7 +27,7 @@ def rewrite_groups(unit: Unit, form: Representation, rewriter: Callable[[Analysi
     analysis = analyzed(unit, form)
     if any(group.is_raw for group in analysis.groups.group_of.values()):
         rewriting = rewriter(analysis)
-        for code in analysis.code:
+        for code in rewriting.concerned(analysis):
             rewriting.code(code.block, code.function)
 
 
@@ -52,6 +53,10 @@ class Rewriter:
         self.out: list[Let] = []
         self.renamed: dict[Var, Var] = {}
         self.general: set[Var] = set()  # variables of raw groups whose branches give general maps all the same
+
+    def concerned(self, analysis: Analysis) -> list[Code]:
+        """The code that there is something to rewrite in: what has a variable of one of the groups."""
+        return analysis.code
 
     def kind(self, member: Any) -> str:
         """ "Map" or "HashMap" of a variable, or function's result, that is raw; "" of others."""

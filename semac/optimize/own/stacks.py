@@ -24,6 +24,7 @@ from semac.optimize.membership import asked_in, give_truth, search_of
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis
 from semac.optimize.own.char_stacks import is_join, text_groups
+from semac.optimize.own.code import Code
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
 from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
@@ -168,14 +169,19 @@ def is_list(var: Var) -> bool:
 
 
 class StackRewriter(Rewriter):
-    """text_groups: those of stacks of characters that only become texts; their items are texts from the start."""
+    """text_groups: those of stacks of characters that only become texts; their items are texts from the start.
+    joining: the code that may make these texts."""
 
     hint = "items"
 
     def __init__(self, analysis: Analysis) -> None:
         super().__init__(analysis)
-        self.text_groups = text_groups(analysis)
+        self.text_groups, self.joining = text_groups(analysis)
         self.reversed: dict[Var, Ref] = {}  # such stacks, by the variable of the reversed list
+
+    def concerned(self, analysis: Analysis) -> list[Code]:
+        found = {code.block for code in analysis.code} | self.joining
+        return [code for code in analysis.everything if code.block in found]
 
     def is_text(self, member: Any) -> bool:
         return self.groups.known(member) in self.text_groups

@@ -274,3 +274,35 @@ def test_items_that_are_held_are_those_of_the_values(monkeypatch: pytest.MonkeyP
     assert answers() == answers(SEMA_OPT="0") == answers(SEMA_SKIP="held")
     text = ast.unparse(compile_source(INDEXED, "<test>", "module").tree)
     assert "items = a if type(a) in INDEXED else held_items(a)" in text
+
+
+HELD_ITEMS = """
+(define (pairs xs) (map (fn (x) (list (:a x) (:b x))) xs))
+(define (nested xs) (flat-map (fn (x) (map (fn (y) (list (:a x) (:a y) (:b y))) (:ys x))) (filter (fn (x) (> (:a x) (:b x))) xs)))
+(define (shadowed xs) (map (fn (x) (list (:a x) (:b x) (map (fn (x) (list (:a x) (:b x))) (:ys x)))) xs))
+(define (twice x xs) (list (:a x) (:b x) (map (fn (x) (+ (:a x) (:b x))) xs) (map (fn (x) (- (:a x) (:b x))) xs) (:a x) (:b x)))
+(define (is-any xs) (any (fn (x) (= (:a x) (:b x))) xs))
+(define (named xs) (let ((kind 1)) (map (fn (x) (list kind (:a x) (:b x))) xs)))
+"""
+
+
+def test_comprehensions_hold_the_types_of_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items are asked once for their type, each in its own comprehension."""
+    plain, sema = {"a": 2, "b": 1}, Map({keyword("a"): 1, keyword("b"): 1.5})
+    items = [
+        {**plain, "ys": [plain, sema]},
+        Map({keyword("a"): 3, keyword("b"): 1, keyword("ys"): List([sema, plain])}),
+    ]
+
+    def answers(**environment: str) -> list[Any]:
+        scope: dict[str, Any] = {"__name__": "test"}
+        with monkeypatch.context() as context:
+            for name, value in environment.items():
+                context.setenv(name, value)
+            exec(compile_source(HELD_ITEMS, "<test>", "module").code, scope)
+        names = ("pairs", "nested", "shadowed", "is_any", "named")
+        calls = [(name, (xs,)) for name in names for xs in (items, List(items), tuple(items[::-1]), [*items, 5], [])]
+        return [outcome(scope[name], args) for name, args in [*calls, *(("twice", (x, items)) for x in (*items, None))]]
+
+    assert answers() == answers(SEMA_OPT="0") == answers(SEMA_SKIP="kinds")
+    assert "for kind in [type(x)]" in ast.unparse(compile_source(HELD_ITEMS, "<test>", "module").tree)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _functools import partial  # type: ignore[import-not-found]  # without what `functools` is in Python
+
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import MAPS, TEXTS, Char, Keyword, Symbol
 from sema_runtime.values.errors import SemaTypeError
@@ -68,8 +70,6 @@ def sort_by(function: Any, collection: Any) -> List:
 
 def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
     """The items in the order of their keys; emitted code computes the keys itself where the function is known."""
-    from functools import partial
-
     found = keys if _is_simple(keys) else _comparable(keys)
     sizes = iter(map(order_key, keys) if found is None else found)
     return List(sorted(items, key=partial(next, sizes)))  # the key function is called once an item, in their order
@@ -77,8 +77,6 @@ def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
 
 def sorted_by_plain(items: Iterable[Any], keys: list[Any]) -> List:
     """As `sorted_by`, where Python surely orders the keys as the language does."""
-    from functools import partial
-
     return List(sorted(items, key=partial(next, iter(keys))))
 
 
@@ -101,8 +99,6 @@ def sorted_as(
         is_simple = False
     if not is_simple or type(keys[0]) is tuple:
         return sort(collection, comparator)
-    from functools import partial
-
     in_turn = reversed if is_turned else iter
     return List(sorted(in_turn(items), key=partial(next, in_turn(keys)), reverse=is_down))
 
@@ -221,8 +217,6 @@ def _in_order(items: Sequence[Any]) -> list[Any]:
         return sorted(items, key=TEXTS.__getitem__)
     found = _comparable(items)
     if found is not None:
-        from functools import partial
-
         return sorted(items, key=partial(next, iter(found)))
     families = [_family(item) for item in items]
     for item, family in zip(items, families, strict=True):
