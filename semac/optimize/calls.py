@@ -351,7 +351,7 @@ def can_have_loop(function: Function) -> bool:
 
 def loops_over(function: Function, args: list[Expr]) -> bool:
     """Whether a map that was just made for an argument is what a loop of a function begins with, and no round goes on
-    with what a call gives, of which nobody knows the fields."""
+    with what a call gives, but for maps that a function has just made."""
     records = {param for param, arg in zip(function.params, args, strict=True) if is_record(arg)}
     code = code_of(function)
     for instr in instructions(code):
@@ -369,14 +369,16 @@ def loops_over(function: Function, args: list[Expr]) -> bool:
 
 
 def is_called(value: Expr) -> bool:
-    """Whether a value is, or may be, the result of a call."""
+    """Whether a value is, or may be, the result of a call that isn't known to make a map."""
     op: Any = value.var.op if type(value) is Ref and is_fixed(value.var) else None
     if type(op) is Call:
-        return True
+        function = function_of(op.head.var) if type(op.head) is Ref and is_fixed(op.head.var) else None
+        exit_ = code_of(function).exit if function is not None else None
+        return type(exit_) is not Result or not is_record(exit_.value)
     if type(op) is CallBuiltin and op.name == "assoc" and op.args:
         return is_called(op.args[0])
     ends = [block.exit for block in value_blocks(op)] if type(op) in (If, Match, Try) else []
-    return any(type(exit_) is Result and is_called(exit_.value) for exit_ in ends)
+    return any(type(end) is Result and is_called(end.value) for end in ends)
 
 
 def count(function: Function) -> int:
