@@ -220,15 +220,11 @@ class Inliner:
         records = any(map(is_record, call.args))
         if function.self_tail and records and can_have_loop(function):
             function.code = own_loop(function, function.body.span)
-        has_state = records and loops_over(function, call.args)
-        if owner is None and not is_often and not has_state:
-            return False
-        if owner is not None and not self.unit.is_closed and not has_state:
-            return False  # what others call stays as small as it is
         places = self.places[var]
-        if places > 1 and not (has_state and places * count(function) <= ONCE):
+        is_once = places == 1 and (is_often if owner is None else self.unit.is_closed)  # what others call stays small
+        if not is_once and not (records and loops_over(function, call.args)):
             return False
-        return can_be_part(function) and self.nested + nesting(code_of(function)) <= DEEPEST
+        return can_be_part(function, places) and self.nested + nesting(code_of(function)) <= DEEPEST
 
     def spliced(self, instr: Let, function: Function, owner: Function | None) -> list[Let]:
         """The instructions of a function in place of a call of it."""
@@ -353,17 +349,17 @@ def loops_over(function: Function, args: list[Expr]) -> bool:
     """Whether a map that was just made for an argument is what a loop of a function begins with, and no round goes on
     with what a call gives, but for maps that a function has just made."""
     records = {param for param, arg in zip(function.params, args, strict=True) if is_record(arg)}
-    code = code_of(function)
-    for instr in instructions(code):
+    for instr in instructions(code_of(function)):
         op: Any = instr.op
-        if type(op) not in (Loop, For):
+        inits = op.inits if type(op) in (Loop, For) else []
+        places = [place for place, init in enumerate(inits) if type(init) is Ref and init.var in records]
+        if not places:
             continue
-        places = [place for place, init in enumerate(op.inits) if type(init) is Ref and init.var in records]
         target = op.source if type(op) is Loop else op
         jumps = [
             block.exit for block in all_blocks(op.body) if type(block.exit) is Jump and block.exit.target is target
         ]
-        if places and not any(is_called(jump.args[place]) for jump in jumps for place in places):
+        if not any(is_called(jump.args[place]) for jump in jumps for place in places):
             return True
     return False
 
@@ -381,15 +377,10 @@ def is_called(value: Expr) -> bool:
     return any(type(end) is Result and is_called(end.value) for end in ends)
 
 
-def count(function: Function) -> int:
-    """How many operations a function has."""
-    return sum(1 for _ in instructions(code_of(function)))
-
-
-def can_be_part(function: Function) -> bool:
-    """Whether the code of a function can stand in its caller, where its own calls stay calls."""
+def can_be_part(function: Function, places: int) -> bool:
+    """Whether the code of a function can stand in its callers, where its own calls stay calls."""
     ops = [instr.op for instr in instructions(code_of(function))]
-    return has_plain_frame(function) and len(ops) <= ONCE and all(map(is_movable, ops))
+    return has_plain_frame(function) and places * len(ops) <= ONCE and all(map(is_movable, ops))
 
 
 def nesting(block: Block) -> int:

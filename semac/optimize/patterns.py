@@ -9,14 +9,14 @@ missing, as the pattern does, and because nothing runs between the look-ups. Tex
 
 from __future__ import annotations
 
-from sema_runtime.values.atoms import Keyword
 from semac.anf.build import is_fixed
 from semac.anf.literals import literal
-from semac.anf.nodes import Block, CallRuntime, Destructure, Let, MapPattern, VarPattern
-from semac.anf.walk import all_blocks
+from semac.anf.nodes import CallRuntime, Destructure, Let, MapPattern, VarPattern
+from semac.anf.walk import all_blocks, pattern_vars
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.unit import Unit
 from semac.optimize.fields.split import again
+from semac.optimize.rows.flow import names_fields
 
 
 def look_up_keywords(unit: Unit) -> None:
@@ -25,26 +25,19 @@ def look_up_keywords(unit: Unit) -> None:
         return
     for form in unit.blocks:
         for block in all_blocks(form):
-            rewrite(block)
+            block.instrs = [new for instr in block.instrs for new in looked_up(instr)]
 
 
-def rewrite(block: Block) -> None:
-    for instr in [instr for instr in block.instrs if type(instr.op) is Destructure and has_lookups(instr.op)]:
-        at = block.instrs.index(instr)
-        block.instrs[at : at + 1] = lookups(instr.op)  # type: ignore[arg-type]
+def looked_up(instr: Let) -> list[Let]:
+    """The look-ups in place of an instruction, or that alone."""
+    return lookups(instr.op) if type(instr.op) is Destructure and has_lookups(instr.op) else [instr]
 
 
 def has_lookups(op: Destructure) -> bool:
     """Whether a pattern only names variables for keywords, and its value is a map."""
     pattern = op.pattern
-    return (
-        type(pattern) is MapPattern
-        and pattern.fits
-        and all(
-            type(key) is Keyword and type(part) is VarPattern and is_fixed(part.var) and not must
-            for key, part, must in pattern.entries
-        )
-    )
+    is_plain = type(pattern) is MapPattern and pattern.fits and names_fields(pattern)
+    return is_plain and all(map(is_fixed, pattern_vars(pattern)))
 
 
 def lookups(op: Destructure) -> list[Let]:

@@ -37,7 +37,7 @@ from semac.anf.walk import blocks
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.loops.functions import Body, applied, temporary
-from semac.optimize.loops.pairs import binds_parts, rows_of
+from semac.optimize.loops.pairs import binds_parts
 from semac.optimize.operators import replace
 from semac.types.lattice import NIL, atom
 
@@ -118,7 +118,7 @@ def is_known_now(op: Op) -> bool:
 def takes_over(loop: Op, before: Let) -> bool:
     """Whether a loop needs no list of what it goes through, which the instruction before it makes."""
     made, var = before.op, before.var
-    if not isinstance(loop, Iteration) or rows_of(made) is None:
+    if not isinstance(loop, Iteration):
         return False
     is_source = var is not None and not var.name and type(loop.sources[-1]) is Ref and loop.sources[-1].var is var
     return is_source and binds_parts(loop, made)

@@ -211,13 +211,19 @@ EVENTS: list[Any] = [
 ]
 
 
+def module_of(source: str, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]) -> dict[str, Any]:
+    """The globals of a module that was compiled with variables of the environment set."""
+    scope: dict[str, Any] = {"__name__": "test"}
+    with monkeypatch.context() as context:
+        for name, value in environment.items():
+            context.setenv(name, value)
+        exec(compile_source(source, "<test>", "module").code, scope)
+    return scope
+
+
 def test_types_that_are_held_are_those_of_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
     def answers(**environment: str) -> list[Any]:
-        scope: dict[str, Any] = {"__name__": "held"}
-        with monkeypatch.context() as context:
-            for name, value in environment.items():
-                context.setenv(name, value)
-            exec(compile_source(HELD, "<test>", "module").code, scope)
+        scope = module_of(HELD, monkeypatch, environment)
         calls: list[tuple[str, tuple[Any, ...]]] = [
             *((name, (event,)) for name in ("span", "later") for event in [*EVENTS, None, 3, {"start": 1}]),
             ("spans", (EVENTS,)), ("walked", (EVENTS,)), ("walked", ([*EVENTS, 1],)),
@@ -253,11 +259,7 @@ class Own(list[Any]):
 
 def test_items_that_are_held_are_those_of_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
     def answers(**environment: str) -> list[Any]:
-        scope: dict[str, Any] = {"__name__": "indexed"}
-        with monkeypatch.context() as context:
-            for name, value in environment.items():
-                context.setenv(name, value)
-            exec(compile_source(INDEXED, "<test>", "module").code, scope)
+        scope = module_of(INDEXED, monkeypatch, environment)
         values: list[Any] = [
             (1, 2), [1, 2], List([1, 2]), List([0, 1, 2]).cdr, cons(1, cons(2, EMPTY)), Own([1, 2]), [1], (), List([]), [True, 2.5],
             [10**30, 1], None, "ab", {"a": 1}, 5, namedtuple("Point", "x y")(1, 2),
@@ -295,11 +297,7 @@ def test_comprehensions_hold_the_types_of_items(monkeypatch: pytest.MonkeyPatch)
     ]
 
     def answers(**environment: str) -> list[Any]:
-        scope: dict[str, Any] = {"__name__": "test"}
-        with monkeypatch.context() as context:
-            for name, value in environment.items():
-                context.setenv(name, value)
-            exec(compile_source(HELD_ITEMS, "<test>", "module").code, scope)
+        scope = module_of(HELD_ITEMS, monkeypatch, environment)
         names = ("pairs", "nested", "shadowed", "is_any", "named")
         calls = [(name, (xs,)) for name in names for xs in (items, List(items), tuple(items[::-1]), [*items, 5], [])]
         return [outcome(scope[name], args) for name, args in [*calls, *(("twice", (x, items)) for x in (*items, None))]]
