@@ -1,14 +1,16 @@
 """Calls of builtins on what another operation has just made, for nothing else, are one call.
 
 `(merge state {:a 1 :b 2})` is `(assoc state :a 1 :b 2)`, which later passes can have change a map in place.
-`(take 5 (cons entry log))` makes no cell, `(apply append (map f xs))` no list of lists. Assumes inferred types. Sound
-because the first operand of `merge` surely is a map, whose kind the result has either way, because neither `cons` nor
-`take` of a literal number can fail, and neither can `append` of what surely are lists or vectors.
+`(take 5 (cons entry log))` makes no cell, `(list->string (list c))` no list, `(apply append (map f xs))` no list of
+lists. Assumes inferred types. Sound because the first operand of `merge` surely is a map, whose kind the result has
+either way, because neither `cons` nor `take` of a literal number can fail, and neither can `append` of what surely are
+lists or vectors, nor the text of what surely is a character.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
@@ -34,9 +36,10 @@ from semac.ir.unit import Unit
 from semac.optimize.keys import is_stored_key
 from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
-from semac.types.lattice import DICT, SEQUENCE, Type, join
+from semac.types.lattice import CHAR, DICT, SEQUENCE, Type, join
 
-OUTER = ("merge", "take", "apply")
+POSITIONS = {"merge": 1, "take": 1, "apply": 1, "list->string": 0}  # calls → the place of the operand that is made
+OUTER = tuple(POSITIONS)
 MOST_ENTRIES = 6  # of a map that is written out; merging more is as fast
 MOST_TAKEN = 1 << 30
 
@@ -64,20 +67,29 @@ def fuse_calls(unit: Unit) -> None:
 
 def made_for(op: CallBuiltin) -> Ref | None:
     """The operand that may have been made for a call alone."""
-    part = op.args[1] if len(op.args) == 2 else None
+    position = POSITIONS[op.name]
+    part = op.args[position] if len(op.args) == position + 1 else None
     if type(part) is not Ref or part.var.name or not is_fixed(part.var) or part.var.is_global:
         return None
-    made = part.var.op
+    return part if fits(op, part.var.op) else None
+
+
+def fits(op: CallBuiltin, made: Any) -> bool:
+    """Whether a call and what made its operand can be one. made: that operation."""
+    first = op.args[0]
     if op.name == "apply":
-        return part if type(op.args[0]) is BuiltinRef and op.args[0].name == "append" and makes_rows(made) else None
+        return type(first) is BuiltinRef and first.name == "append" and makes_rows(made)
     if op.name == "merge":
-        return part if type(made) is MakeMap and op.args[0].type.only(DICT) and is_short(made) else None
-    count = op.args[0].value if type(op.args[0]) is Lit else None
-    is_consed = type(made) is CallBuiltin and made.name == "cons" and len(made.args) == 2
-    return part if is_consed and type(count) is int and 0 < count < MOST_TAKEN and not op.as_value else None
+        return type(made) is MakeMap and first.type.only(DICT) and is_short(made)
+    if type(made) is not CallBuiltin or op.as_value:
+        return False
+    if op.name == "list->string":
+        return made.name == "list" and len(made.args) == 1 and made.args[0].type.only(CHAR)
+    count = first.value if type(first) is Lit else None
+    return made.name == "cons" and len(made.args) == 2 and type(count) is int and 0 < count < MOST_TAKEN
 
 
-def makes_rows(made: Op | None) -> bool:
+def makes_rows(made: Any) -> bool:
     """Whether an operation makes a list of lists and vectors, an item at a time."""
     if type(made) is not Comprehension or made.kind != "list" or made.bare:
         return False
@@ -123,7 +135,9 @@ def fused(op: CallBuiltin, made: Op) -> Op:
     if type(made) is MakeMap:
         args = [op.args[0], *made.items]
         return CallBuiltin("assoc", args, tail=op.tail, fixed=True, span=op.span, type=op.type)
-    return CallRuntime(TAKE_CONSED, [op.args[0], *made.args], span=op.span, type=op.type)  # type: ignore[attr-defined]
+    if op.name == "list->string":
+        return CallBuiltin("char->string", operands(made), fixed=True, span=op.span, type=op.type)
+    return CallRuntime(TAKE_CONSED, [op.args[0], *operands(made)], span=op.span, type=op.type)
 
 
 def stays(value: Expr) -> bool:
