@@ -37,13 +37,19 @@ def decide(block: Block) -> None:
         taken = branch_of(instr.op)
         if taken is None:
             block.instrs.append(instr)
-        elif type(taken.exit) is Jump:  # nothing follows
+        elif type(taken.exit) is Jump or (not todo and is_result(block, instr.var)):  # nothing follows
             block.exit = taken.exit
             todo = taken.instrs[::-1]
         else:
             if instr.var is not None:
                 todo.append(given(instr.var, instr.op, taken.exit.value))  # type: ignore[union-attr]
             todo += taken.instrs[::-1]
+
+
+def is_result(block: Block, var: Var | None) -> bool:
+    """Whether a variable is the value of a block."""
+    value = block.exit.value if type(block.exit) is Result else None
+    return type(value) is Ref and value.var is var
 
 
 def branch_of(op: Op) -> Block | None:
