@@ -43,7 +43,15 @@ from semac.generate.pyast import (
     name,
     subscript,
 )
-from semac.generate.sources import is_at_hand, is_list_object, items_at_hand, iterable, target
+from semac.generate.sources import (
+    is_at_hand,
+    is_list_object,
+    is_python_range,
+    items_at_hand,
+    iterable,
+    range_of,
+    target,
+)
 from semac.generate.truth import value_of
 from semac.ir.intrinsics import STORED
 from semac.ir.nodes import Var
@@ -247,6 +255,8 @@ def spread(c: Context, value: Expr) -> ast.expr:
         return ast.IfExp(test, then, otherwise, **loc)
     if type(value) is Lit and type(value.value) is List and not value.value:
         return ast.Tuple([], ast.Load(), **c.current)
+    if is_python_range(value):
+        return range_of(c.exprs(value.args), c.loc(value))
     if type(value) is Comprehension:
         value.bare = True  # nobody else sees the list
     printed = c.expr(value)

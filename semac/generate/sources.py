@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TypeGuard
 
 from sema_runtime.values.lists import List
 from semac.anf.nodes import (
@@ -50,7 +51,7 @@ def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
     """What a Python loop can run over: the items of a value."""
     if is_cut(c, source):
         return items_of_rest(c, source)
-    if type(source) is CallBuiltin and is_range(source):
+    if is_python_range(source):
         return range_of(c.exprs(source.args), loc)
     value = c.expr(source)
     if source.type.only(LIST) and is_list_object(source) and not c.module.unit.is_text:
@@ -121,7 +122,7 @@ def iterable(c: Context, op: Iteration) -> ast.expr:
     if op.how == "zip":
         return call(builtin("zip", loc), sources, loc)
     if op.how == "reversed":
-        kept = is_at_hand(sources[0])
+        kept = is_at_hand(sources[0]) or is_python_range(op.sources[0])
         over = attribute(sources[0], "items", loc) if op.sources[0].type.only(LIST) and not kept else sources[0]
         return call(builtin("reversed", loc), [over], loc)
     return sources[0]
@@ -146,6 +147,10 @@ def is_bare_and_ordered(source: Expr) -> bool:
     if type(source) is not CallRuntime or source.path not in MAP_CLASSES:
         return False
     return source.type.key.only(INT) or source.type.key.only(STR)
+
+
+def is_python_range(source: Expr) -> TypeGuard[CallBuiltin]:
+    return type(source) is CallBuiltin and is_range(source)
 
 
 def range_of(args: list[ast.expr], loc: Loc) -> ast.expr:

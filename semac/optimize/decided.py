@@ -29,7 +29,7 @@ def decide_tests(unit: Unit) -> None:
 
 
 def decide(block: Block) -> None:
-    """Puts the branches that surely run in the place of their conditionals."""
+    """Puts the branches that surely run in the place of their conditionals; they have no instructions any more."""
     todo = block.instrs[::-1]
     block.instrs = []
     while todo:
@@ -40,10 +40,12 @@ def decide(block: Block) -> None:
         elif type(taken.exit) is Jump or (not todo and is_result(block, instr.var)):  # nothing follows
             block.exit = taken.exit
             todo = taken.instrs[::-1]
+            taken.instrs = []
         else:
             if instr.var is not None:
                 todo.append(given(instr.var, instr.op, taken.exit.value))  # type: ignore[union-attr]
             todo += taken.instrs[::-1]
+            taken.instrs = []
 
 
 def is_result(block: Block, var: Var | None) -> bool:
