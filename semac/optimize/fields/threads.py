@@ -258,10 +258,11 @@ class Threader:
         """Whether what is copied is small, and can be."""
         copied = sum(len(decision.between) for decision in decisions[1:])
         counts = counts_of(test, decisions)
-        is_whole = type(test) is Match and any(decision.taken is None for decision in decisions)
-        for inner in value_blocks(test):
-            count = counts.get(id(inner), 0)
-            if count > 1 or (is_whole and max(counts.values()) > 1):
+        is_undecided = type(test) is Match and any(decision.taken is None for decision in decisions)
+        is_whole = is_undecided and max(counts.values()) > 1  # the copy has the guards too, once
+        for inner in blocks(test) if is_whole else value_blocks(test):
+            count = counts.get(id(inner), 1)
+            if count > 1 or is_whole:
                 instrs = list(instructions(inner))
                 copied += (count - 1) * len(instrs)
                 if not all(can_be_copied(instr.op) for instr in instrs):
