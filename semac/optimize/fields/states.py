@@ -450,8 +450,8 @@ def give(end: Block, state: State, raw: dict[Var, Var]) -> None:
     if is_raised(value):
         return
     last = end.instrs[-1] if end.instrs else None
-    if last is not None and raw.get(value.var) is last.var:
-        exit_.value = Ref(last.var)  # type: ignore[arg-type]
+    if last is not None and last.var is not None and raw.get(value.var) is last.var:
+        exit_.value = Ref(last.var)
         return
     span = exit_.span or (value.var.op.span if value.var.op is not None else None) or state.function.body.span
     fields = looked_up(value, in_order(state.changed), state.function, span, end.instrs)
