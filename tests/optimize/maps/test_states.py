@@ -15,14 +15,17 @@ VISIT = (
 STATES = {
     "a walk": f"{VISIT} (list (order {{:a '(:b :c) :b '(:c) :c '()}}) (order {{}}))",
     "one field": (
-        "(define (add s x) (if (> x 2) (let ((t (add s (- x 1)))) (assoc t :n (+ x (:n t)))) s)) (define (all s) (foldl add s (range 9)))"
+        "(define (add s x) (if (> x 2) (let ((t (add s (- x 1)))) (assoc t :n (+ x (:n t)))) s))"
+        " (define (all s) (foldl add s (range 9)))"
         " (define (go k) (let loop ((i 0) (s {:n 0 :log '()})) (if (= i k) s (loop (+ i 1) (assoc (add s i) :log"
         " (cons i (:log s))))))) (list (go 5) (all {:n 1 :log '()}))"
     ),
     "tail calls in turn": (
         "(define (ping s) (if (= 0 (:left s)) s (pong (assoc s :left (- (:left s) 1)))))"
-        " (define (pong s) (if (= 0 (:left s)) s (ping (assoc s :left (- (:left s) 1) :seen (+ 1 (:seen s))))))"
-        " (define (go n) (let ((s (ping {:left n :seen 0 :name :x}))) (list (:seen s) (:name s)))) (list (go 0) (go 50001))"
+        " (define (pong s) (if (= 0 (:left s)) s (ping (assoc s :left (- (:left s) 1)"
+        " :seen (+ 1 (:seen s))))))"
+        " (define (go n) (let ((s (ping {:left n :seen 0 :name :x}))) (list (:seen s) (:name s))))"
+        " (list (go 0) (go 50001))"
     ),
     "a state that is shown, too": (
         "(define kept '()) (define (step s n) (set! kept (cons s kept)) (assoc s :n n))"
