@@ -41,7 +41,8 @@ STATES = {
     ),
     "nil and other values": (
         "(define (step s n) (cond ((= n 3) nil) ((= n 9) 5) (else (assoc s :n n))))"
-        " (define (go k) (let ((s (step {:n 0 :m 2} k))) (if s (:n s) :none))) (list (go 1) (go 3) (try (go 9) (catch e :no)))"
+        " (define (go k) (let ((s (step {:n 0 :m 2} k))) (if s (:n s) :none)))"
+        " (list (go 1) (go 3) (try (go 9) (catch e :no)))"
     ),
     "errors": (
         "(define (step s n) (if (= n 2) (throw {:at n}) (assoc s :n n :m (:n s))))"
