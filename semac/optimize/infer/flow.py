@@ -99,6 +99,7 @@ class Flow:
         self.function: Function | None = None
         self.active: set[Any] = set()  # the code that is being visited
         self.depth = 0  # of the blocks that are being visited
+        self.has_begun = False
         self.tells_signs = "signs" not in left_out(unit)
         self.asks_filled = "filled" not in left_out(unit)
         self.filled: set[Var] = set()
@@ -110,7 +111,8 @@ class Flow:
         be than before; what they have told others stays.
         """
         self.filled = filled_lists(self.unit) if self.asks_filled else set()
-        mixed = self.solver.newly_mixed()
+        mixed = self.solver.newly_mixed() if self.has_begun else ()
+        self.has_begun = True
         if mixed is None:
             self.solver = Solver(self.unit)
         self.solver.forget(narrowed)
@@ -177,8 +179,11 @@ class Flow:
     def operand(self, value: Expr) -> Type:
         """The type of an atom where it stands, which it gets."""
         if type(value) is Ref:
-            known = self.facts.env.get(value.var)
-            value.type = self.declared(value.var) if known is None else known
+            var = value.var
+            known = self.facts.env.get(var)
+            if known is None:
+                known = self.declared(var) if var.name or var.readers is not None else var.type
+            value.type = known
         return value.type if self.tells_signs else of_any_sign(value.type)
 
     def var(self, var: Var) -> Type:
@@ -196,7 +201,8 @@ class Flow:
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
         type_ = OPS[type(op)](self, op)
-        if type_.depth > MAX_DEPTH or (self.solver.folding and op in self.solver.folding):
+        folding = self.solver.folding
+        if type_.depth > MAX_DEPTH or (folding and op in folding):
             type_ = bounded(self.solver, op, type_)
         if type_.nodes:
             type_ = unfolded(self.solver, type_)
