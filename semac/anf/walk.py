@@ -139,7 +139,8 @@ def bound(op: Op) -> list[Var]:
 
 def params_of(target: NamedLet | Function | For) -> list[Var]:
     """The variables that get new values where a jump goes back to a loop."""
-    params: list[Var] = target.params if isinstance(target, Function | For) else target.function.params
+    kind = type(target)
+    params: list[Var] = target.params if kind is Function or kind is For else target.function.params  # type: ignore[union-attr]
     return params
 
 

@@ -111,8 +111,8 @@ class Use:
 
 class Plan:
     """What there is to do about a call of a builtin with so many arguments. unbound: variables of the result alone.
-    result: its type, where that is always the same. refused: the kinds of values for which the call can't return, with the
-    positions of the arguments for which there are any."""
+    result: its type, where that is always the same. refused: positions of arguments, with the kinds of values for which
+    the call can't return."""
 
     __slots__ = ("calls", "refused", "result", "signature", "unbound", "uses")
 
