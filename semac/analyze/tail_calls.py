@@ -24,6 +24,34 @@ def takes_at_once(name: str, count: int, index: int) -> bool:
     return signature is not None and signature.param(index).mode == "now"
 
 
+BINDING = frozenset((ir.Let, ir.Define, ir.Bind, ir.Match, ir.Try))
+
+
+def bound_by(node: Any) -> list[Var]:
+    """The variables that a node binds itself."""
+    if type(node) is ir.Let:
+        return [var for var, _ in node.bindings]
+    if type(node) is ir.Define:
+        return list(node.vars)
+    if type(node) is ir.Try:
+        return [node.var]
+    patterns = [node.pattern] if type(node) is ir.Bind else [pattern for pattern, _, _ in node.clauses]
+    return [var for pattern in patterns for var in pattern_vars(pattern)]
+
+
+def pattern_vars(pattern: tuple[Any, ...]) -> list[Var]:
+    """The variables of a pattern (forms/patterns.py)."""
+    found: list[Var] = []
+    stack: list[Any] = [pattern]
+    while stack:
+        part = stack.pop()
+        if type(part) is Var:
+            found.append(part)
+        elif type(part) in (tuple, list):
+            stack += part
+    return found
+
+
 def mark_tail_calls(unit: Unit) -> None:
     """Fills in tail flags, escapes, loops and recurring calls of a unit."""
     Tails(unit).run()
@@ -41,6 +69,8 @@ class Tails:
         self.sites: dict[Function, tuple[object, ...]] = {}  # those around each closure
         self.paths: dict[Any, tuple[object, ...]] = {}  # and around each call in tail position
         self.tail_calls: dict[Function, list[tuple[Any, Function]]] = {}  # by the function that they call
+        self.is_in_round = False  # whether a `while` of the function is around what is visited
+        self.of_rounds: set[Var] = set()  # what such loops bind in each round anew
         self.asks_where = unit.optimize and "leaving" not in left_out(unit)
 
     def run(self) -> None:
@@ -48,11 +78,14 @@ class Tails:
         self.find_local()
         self.choose_loops()
         self.recurring_calls()
+        self.mark_shared()
 
     # Walking
 
     def visit(self, node: Any, tail: bool, fn: Function) -> None:
         kind = type(node)
+        if self.is_in_round and kind in BINDING:
+            self.of_rounds.update(bound_by(node))
         if kind is ir.Ref:
             node.var.escapes = True
             self.uses.append((node.var, fn))
@@ -72,10 +105,8 @@ class Tails:
                 self.visit(value, False, fn)
             self.visit(node.body, tail, fn)
         elif kind is ir.Lambda:
-            self.sites[node.function] = around = self.path
-            self.path = ()
-            self.visit(node.function.body, True, node.function)
-            self.path = around
+            self.sites[node.function] = self.path
+            self.visit_function(node.function)
         elif kind is ir.NamedLet:
             self.visit_named_let(node, tail, fn)
         elif kind is ir.CallBuiltin:
@@ -97,8 +128,16 @@ class Tails:
                     self.visit(guard, False, fn)
                 self.visit_branch(body, tail, fn)
         else:
+            around, self.is_in_round = self.is_in_round, self.is_in_round or kind is ir.While
             for child in ir.children(node):
                 self.visit(child, False, fn)
+            self.is_in_round = around
+
+    def visit_function(self, function: Function) -> None:
+        around = self.path, self.is_in_round
+        self.path, self.is_in_round = (), False
+        self.visit(function.body, True, function)
+        self.path, self.is_in_round = around
 
     def visit_branch(self, node: Any, tail: bool, fn: Function) -> None:
         around = self.path
@@ -133,6 +172,16 @@ class Tails:
         self.visit(node.function.body, True, node.function)
 
     # Deciding
+
+    def mark_shared(self) -> None:
+        """Makes assigned variables of those that all rounds of a `while` share with a closure that may outlive one.
+
+        Such a closure finds the value of the last round: also in the midst of its code, where it is part of a task that
+        has waited meanwhile.
+        """
+        for var, fn in self.uses:
+            if var in self.of_rounds and not self.called_at_once(fn, var.owner):
+                var.assigned += 1
 
     def choose_loops(self) -> None:
         loops = self.loops

@@ -34,6 +34,12 @@ CASES = {
         " (_ :other))) (list (f 3) (f #f))",
         "(3 0)",
     ),
+    "a clause that several values take, behind one with a loop in its guard": (
+        "(define (f x xs) (match (cond ((= x 1) [:a]) ((= x 2) [:a 1]) (else x))"
+        " ([:b] when (foldl (fn (found y) (or found (> y 2))) #f xs) 5) ([:a] 3) (_ 4)))"
+        " (list (f 1 '(1)) (f 2 '(1)) (f [:b] '(1 3)) (f [:b] '(1)))",
+        "(3 4 5 4)",
+    ),
     "a match that fails": (
         "(define (f x) (try (match (if x [:a 1] :b) ([:a n] n)) (catch e (:message e)))) (list (f 1) (f #f))",
         None,
