@@ -31,7 +31,7 @@ def join_at_once(unit: Unit) -> None:
         for block in all_blocks(form)
         for instr in block.instrs
         if type(instr.op) is CallBuiltin and instr.op.name in ENDS and len(instr.op.args) == 1
-        if type(op := made_by(instr.op.args[0])) is CallBuiltin and op.name in LINKS
+        if type(link := made_by(instr.op.args[0])) is CallBuiltin and link.name in LINKS
     ]
     if not ends:
         return
