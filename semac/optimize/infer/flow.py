@@ -99,7 +99,6 @@ class Flow:
         self.function: Function | None = None
         self.active: set[Any] = set()  # the code that is being visited
         self.depth = 0  # of the blocks that are being visited
-        self.has_begun = False
         self.tells_signs = "signs" not in left_out(unit)
         self.asks_filled = "filled" not in left_out(unit)
         self.filled: set[Var] = set()
@@ -111,8 +110,7 @@ class Flow:
         be than before; what they have told others stays.
         """
         self.filled = filled_lists(self.unit) if self.asks_filled else set()
-        mixed = self.solver.newly_mixed() if self.has_begun else ()
-        self.has_begun = True
+        mixed = self.solver.newly_mixed()
         if mixed is None:
             self.solver = Solver(self.unit)
         self.solver.forget(narrowed)

@@ -121,7 +121,7 @@ class Solver:
     def newly_mixed(self) -> set[Any] | None:
         """The code that may run at both times since calls have changed; None where it tells more of all that was
         visited."""
-        if not self.at_import:
+        if not self.at_import or self.current is None:  # nothing was visited yet
             return set()
         self.at_import = self.unit.at_import
         new = mixed_code(self.unit) - self.mixed
