@@ -29,6 +29,7 @@ from programs.written import (
     shapes,
     sorts,
     statements,
+    tables,
     threaded,
     walks,
 )
@@ -75,6 +76,7 @@ SOURCES: dict[str, tuple[int, Maker]] = {  # with how often each is drawn
     "sorts": (4, lambda seed, _: Source(sorts.Programs(seed).program())),
     "arities": (4, lambda seed, _: Source(arities.Programs(seed).program())),
     "sets": (4, lambda seed, _: Source(key_sets.Programs(seed).program())),
+    "tables": (6, lambda seed, _: Source(tables.Programs(seed).program())),
     "letters": (6, lambda seed, _: Source(letters.Programs(seed).program())),
     "defines": (3, lambda seed, _: Source(defines.Programs(seed).program())),
     "statements": (12, lambda seed, _: Source(statements.Programs(seed).program())),

@@ -7,26 +7,30 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from sema_runtime.values.lists import List
 from semac.anf.nodes import (
+    Block,
     CallBuiltin,
     Comprehension,
     Expr,
     For,
+    If,
     Iteration,
+    Lit,
     Python,
     Ref,
     Result,
     Stage,
     VarPattern,
 )
-from semac.anf.walk import bound
+from semac.anf.walk import blocks, bound
 from semac.generate.context import SEVERAL, Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS, value_type
 from semac.generate.functions import count_asked, own_operations
 from semac.generate.fusion import is_part_of_map, values_of
 from semac.generate.loops import always_jumps, go_on_around, jumps
-from semac.generate.nest import block_weight, is_ordered
+from semac.generate.nest import block_weight, expr_weight, is_ordered
 from semac.generate.pyast import (
     Loc,
     assign,
@@ -39,7 +43,15 @@ from semac.generate.pyast import (
     name,
     subscript,
 )
-from semac.generate.sources import is_at_hand, is_list_object, items_at_hand, iterable, target
+from semac.generate.sources import (
+    is_at_hand,
+    is_list_object,
+    is_python_range,
+    items_at_hand,
+    iterable,
+    range_of,
+    target,
+)
 from semac.generate.truth import value_of
 from semac.ir.intrinsics import STORED
 from semac.ir.nodes import Var
@@ -237,6 +249,14 @@ def held_type(c: Context, op: Comprehension, loc: Loc) -> list[ast.comprehension
 
 def spread(c: Context, value: Expr) -> ast.expr:
     """What `flat-map` takes from a result: the items of a list or vector, or the value alone."""
+    if type(value) is If and value.type.only(SEQUENCE) and all(map(is_expression, blocks(value))):
+        test, loc = c.test(value.test), c.loc(value)
+        then, otherwise = (spread(c, value_of(block)) for block in blocks(value))
+        return ast.IfExp(test, then, otherwise, **loc)
+    if type(value) is Lit and type(value.value) is List and not value.value:
+        return ast.Tuple([], ast.Load(), **c.current)
+    if is_python_range(value):
+        return range_of(c.exprs(value.args), c.loc(value))
     if type(value) is Comprehension:
         value.bare = True  # nobody else sees the list
     printed = c.expr(value)
@@ -247,6 +267,10 @@ def spread(c: Context, value: Expr) -> ast.expr:
     if value.type.only(LIST) and is_list_object(value) and not c.module.unit.is_text:
         return items_at_hand(value, printed, c.current)
     return printed
+
+
+def is_expression(block: Block) -> bool:
+    return type(block.exit) is Result and not block.instrs and expr_weight(block.exit.value) > 0
 
 
 # The same as statements

@@ -162,12 +162,15 @@ def walrus(target: str, value: ast.expr, loc: Loc) -> ast.NamedExpr:
     return ast.NamedExpr(ast.Name(target, STORE, **loc), value, **loc)
 
 
+LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
 def terminates(block: list[ast.stmt]) -> bool:
     """Whether control never falls out of the end of a block."""
     if not block:
         return False
     last = block[-1]
-    if isinstance(last, ast.Return | ast.Raise | ast.Continue | ast.Break):
+    if isinstance(last, LEAVING):
         return True
     return isinstance(last, ast.If) and terminates(last.body) and terminates(last.orelse)
 

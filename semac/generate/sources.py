@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TypeGuard
 
 from sema_runtime.values.lists import List
 from semac.anf.nodes import (
@@ -26,6 +27,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import blocks
 from semac.generate.context import Context
+from semac.generate.fusion import is_range
 from semac.generate.pyast import (
     Loc,
     attribute,
@@ -35,7 +37,7 @@ from semac.generate.pyast import (
     loc_of,
 )
 from semac.generate.python_ops import MAKE_LISTS, list_items
-from semac.ir.intrinsics import MAP_CLASSES
+from semac.ir.intrinsics import LISTS_OF_ROWS, MAP_CLASSES
 from semac.types.lattice import DICT, FLAT, INT, LIST, SEQUENCE, STR
 
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
@@ -49,6 +51,8 @@ def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
     """What a Python loop can run over: the items of a value."""
     if is_cut(c, source):
         return items_of_rest(c, source)
+    if is_python_range(source):
+        return range_of(c.exprs(source.args), loc)
     value = c.expr(source)
     if source.type.only(LIST) and is_list_object(source) and not c.module.unit.is_text:
         return items_at_hand(source, value, loc)
@@ -98,6 +102,8 @@ def is_list_object(source: Expr) -> bool:
         return True
     if type(made) is Python:
         return made.kind in MAKE_LISTS or made.kind in LOOK_UPS
+    if type(made) is CallRuntime:
+        return made.path in LISTS_OF_ROWS
     return type(source) is Ref and not (type(made) is Comprehension and made.bare)
 
 
@@ -116,7 +122,7 @@ def iterable(c: Context, op: Iteration) -> ast.expr:
     if op.how == "zip":
         return call(builtin("zip", loc), sources, loc)
     if op.how == "reversed":
-        kept = is_at_hand(sources[0])
+        kept = is_at_hand(sources[0]) or is_python_range(op.sources[0])
         over = attribute(sources[0], "items", loc) if op.sources[0].type.only(LIST) and not kept else sources[0]
         return call(builtin("reversed", loc), [over], loc)
     return sources[0]
@@ -143,7 +149,11 @@ def is_bare_and_ordered(source: Expr) -> bool:
     return source.type.key.only(INT) or source.type.key.only(STR)
 
 
-def range_(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
+def is_python_range(source: Expr) -> TypeGuard[CallBuiltin]:
+    return type(source) is CallBuiltin and is_range(source)
+
+
+def range_of(args: list[ast.expr], loc: Loc) -> ast.expr:
     if len(args) == 2 and isinstance(args[0], ast.Constant) and args[0].value == 0:
         args = args[1:]
     return call(builtin("range", loc), args, loc)
@@ -162,7 +172,7 @@ def walk(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
 RAW: dict[str, Callable[[Context, Iteration, list[ast.expr], Loc], ast.expr]] = {
     "lines": lines,
     "pairs": pairs,
-    "range": range_,
+    "range": lambda c, op, args, loc: range_of(args, loc),
     "walk": walk,
     "text": lambda c, op, args, loc: args[0],
     "count_to": counter,

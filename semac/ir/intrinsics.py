@@ -24,6 +24,15 @@ CHAR_KEYED = "sema_runtime.values.atoms:char_keyed"  # a bare dict under charact
 CHECKED_TEXT = "sema_runtime.lib.text.strings:checked_text"  # what `string->list` takes, or its error
 TAKE_CONSED = "sema_runtime.lib.collections.list_slices:take_consed"  # `(take count (cons head tail))`
 
+ROWS = "sema_runtime.lib.collections.rows:"
+OVER_ROWS = {
+    ("append",): ROWS + "joined_rows",
+    ("vector",): ROWS + "vector_of",
+    ("map", "list"): ROWS + "columns",
+    ("map", "vector"): ROWS + "column_vectors",
+}  # functions that `apply` hands one list to → what the runtime does with that list
+LISTS_OF_ROWS = frozenset(OVER_ROWS.values()) - {ROWS + "vector_of"}
+
 PUSH_ALL = "sema_runtime.lib.collections.lists:push_all"  # of a stack
 MAP_CLASSES = ("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")  # what makes a map of a bare dict
 

@@ -1,25 +1,45 @@
 """Calls of builtins on what another operation has just made, for nothing else, are one call.
 
 `(merge state {:a 1 :b 2})` is `(assoc state :a 1 :b 2)`, which later passes can have change a map in place.
-`(take 5 (cons entry log))` makes no cell. Assumes inferred types. Sound because the first operand of `merge` surely is
-a map, whose kind the result has either way, and because neither `cons` nor `take` of a literal number can fail.
+`(take 5 (cons entry log))` makes no cell, `(list->string (list c))` no list, `(apply append (map f xs))` no list of
+lists. Assumes inferred types. Sound because the first operand of `merge` surely is a map, whose kind the result has
+either way, because neither `cons` nor `take` of a literal number can fail, and neither can `append` of what surely are
+lists or vectors, nor the text of what surely is a character.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, Let, Lit, MakeMap, Op, Ref
+from semac.anf.nodes import (
+    Block,
+    BuiltinRef,
+    CallBuiltin,
+    CallRuntime,
+    Comprehension,
+    Expr,
+    Let,
+    Lit,
+    MakeMap,
+    Move,
+    Op,
+    Ref,
+    Result,
+    Stage,
+)
 from semac.anf.walk import all_blocks, exit_operands, operands
 from semac.ir.intrinsics import TAKE_CONSED
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.keys import is_stored_key
+from semac.optimize.loops.functions import temporary
 from semac.optimize.operators import replace
-from semac.types.lattice import DICT
+from semac.types.lattice import CHAR, DICT, SEQUENCE, Type, join
 
-OUTER = ("merge", "take")
+POSITIONS = {"merge": 1, "take": 1, "apply": 1, "list->string": 0}  # calls → the place of the operand that is made
+OUTER = tuple(POSITIONS)
 MOST_ENTRIES = 6  # of a map that is written out; merging more is as fast
 MOST_TAKEN = 1 << 30
 
@@ -47,15 +67,33 @@ def fuse_calls(unit: Unit) -> None:
 
 def made_for(op: CallBuiltin) -> Ref | None:
     """The operand that may have been made for a call alone."""
-    part = op.args[1] if len(op.args) == 2 else None
+    position = POSITIONS[op.name]
+    part = op.args[position] if len(op.args) == position + 1 else None
     if type(part) is not Ref or part.var.name or not is_fixed(part.var) or part.var.is_global:
         return None
-    made = part.var.op
+    return part if fits(op, part.var.op) else None
+
+
+def fits(op: CallBuiltin, made: Any) -> bool:
+    """Whether a call and what made its operand can be one. made: that operation."""
+    first = op.args[0]
+    if op.name == "apply":
+        return type(first) is BuiltinRef and first.name == "append" and makes_rows(made)
     if op.name == "merge":
-        return part if type(made) is MakeMap and op.args[0].type.only(DICT) and is_short(made) else None
-    count = op.args[0].value if type(op.args[0]) is Lit else None
-    is_consed = type(made) is CallBuiltin and made.name == "cons" and len(made.args) == 2
-    return part if is_consed and type(count) is int and 0 < count < MOST_TAKEN and not op.as_value else None
+        return type(made) is MakeMap and first.type.only(DICT) and is_short(made)
+    if type(made) is not CallBuiltin or op.as_value:
+        return False
+    if op.name == "list->string":
+        return made.name == "list" and len(made.args) == 1 and made.args[0].type.only(CHAR)
+    count = first.value if type(first) is Lit else None
+    return made.name == "cons" and len(made.args) == 2 and type(count) is int and 0 < count < MOST_TAKEN
+
+
+def makes_rows(made: Any) -> bool:
+    """Whether an operation makes a list of lists and vectors, an item at a time."""
+    if type(made) is not Comprehension or made.kind != "list" or made.bare:
+        return False
+    return type(made.body.exit) is Result and made.body.exit.value.type.only(SEQUENCE)
 
 
 def is_short(made: MakeMap) -> bool:
@@ -70,7 +108,10 @@ def fuse(block: Block, parts: set[Var]) -> None:
     for instr in block.instrs:
         op = instr.op
         part = made_for(op) if type(op) is CallBuiltin and op.name in OUTER else None
-        if part is not None and part.var in made and all(map(stays, operands(made[part.var].op))):
+        if part is not None and op.name == "apply" and part.var in made:  # type: ignore[attr-defined]
+            join_rows(part.var, made[part.var].op, op.type)  # type: ignore[arg-type]
+            replace(instr, Move(Ref(part.var, op.type), span=op.span, type=op.type))
+        elif part is not None and part.var in made and all(map(stays, operands(made[part.var].op))):
             replace(instr, fused(op, made[part.var].op))  # type: ignore[arg-type]
             dropped.add(id(made[part.var]))
         if instr.var in parts:
@@ -79,11 +120,24 @@ def fuse(block: Block, parts: set[Var]) -> None:
         block.instrs = [instr for instr in block.instrs if id(instr) not in dropped]
 
 
+def join_rows(var: Var, made: Comprehension, type_: Type) -> None:
+    """Has a comprehension make one list of the items of its lists."""
+    assert type(made.body.exit) is Result
+    row = made.body.exit.value
+    item = temporary("item", var.owner)
+    item.type = join(row.type.item, row.type.vitem)
+    made.stages = [*made.stages, Stage("for", item, made.body)]
+    made.body = Block([], Result(Ref(item, item.type), made.body.exit.span))
+    made.type = var.type = type_
+
+
 def fused(op: CallBuiltin, made: Op) -> Op:
     if type(made) is MakeMap:
         args = [op.args[0], *made.items]
         return CallBuiltin("assoc", args, tail=op.tail, fixed=True, span=op.span, type=op.type)
-    return CallRuntime(TAKE_CONSED, [op.args[0], *made.args], span=op.span, type=op.type)  # type: ignore[attr-defined]
+    if op.name == "list->string":
+        return CallBuiltin("char->string", operands(made), fixed=True, span=op.span, type=op.type)
+    return CallRuntime(TAKE_CONSED, [op.args[0], *operands(made)], span=op.span, type=op.type)
 
 
 def stays(value: Expr) -> bool:

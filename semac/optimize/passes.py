@@ -16,6 +16,7 @@ from semac.anf.nodes import (
     Destructure,
     For,
     If,
+    Logic,
     Loop,
     MakeMap,
     MakeVector,
@@ -32,6 +33,7 @@ from semac.ir.intrinsics import LEVEL, NEW_KEY, STORED, UPDATED, VALUES_TUPLE
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import inline_calls
 from semac.optimize.caught import read_caught_fields
+from semac.optimize.decided import decide_tests
 from semac.optimize.dispatch import MULTI, dispatch_directly
 from semac.optimize.fields.arguments import give_fields
 from semac.optimize.fields.multiple import make_vectors
@@ -139,6 +141,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("rows", make_tuples, ("list", "map/entries", MakeMap)),  # lists and maps that are only taken apart are tuples
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
+    Pass("decided", decide_tests, (If, Logic), needs="infer"),  # tests of one outcome become the branch that runs
     Pass("patterns", look_up_keywords, [Destructure], needs="infer"),  # patterns of keywords on maps are look-ups
     Pass("counting", count_in_loops, (Loop, While, Closure)),  # loops that count become `for ... in range`
     Pass("walks", walk_lists, (Loop, Closure)),  # loops that walk down a list become loops over its items

@@ -68,7 +68,9 @@ class Scope:
             type(exit_) is Result and type(exit_.value) is Ref and last is not None and exit_.value.var is last.var
         )
         for instr in block.instrs:
-            self.instruction(instr, tail if is_value and instr is last else NONE)
+            # What follows a `try` isn't guarded by it, so its handler may go on with a loop instead.
+            others = tail - {RETURN} if type(instr.op) is anf.Try else NONE
+            self.instruction(instr, tail if is_value and instr is last else others)
         self.place.op = exit_
         if type(exit_) is Jump:
             self.jump(exit_, tail)

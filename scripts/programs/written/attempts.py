@@ -40,11 +40,34 @@ class Programs(Choices):
             f"(foldl (fn (s i) {step}) {start} (range {rounds}))",
             f"(let loop ((i 0) (s {start})) (if (= i {rounds}) s (loop (+ i 1) {step})))",
             f"(let ((s {start})) (dotimes (i {rounds}) (set! s {step})) s)",
+            *(self.outcomes(start, rounds, step),) * 2,
             f"(let ((s {start}) (all '())) (dotimes (i {rounds}) (set! s {step}) (set! all (cons s all))) [s all])",
         )
         if self.chance(0.15):
             loop = f"(begin (dotimes (i {rounds}) (set! current (let ((s current)) {step}))) current)"
         return f"(try {loop} (catch e [:failed (:value e) (:message e)]))"
+
+    def outcomes(self, start: str, rounds: str, step: str) -> str:
+        """A loop that goes on with what a `try` gives, in a map, a list or as it is."""
+        more = self.pick("(+ bad 1)", "(+ bad 1)", "bad", "(count (:a s))")
+        end = self.pick("[s bad]", "s", "(list bad s)")
+        old = self.pick("s", "s", f"(assoc s :b {self.number('s')})", "start")
+        handled, failed = self.pick(
+            ("{:error (:value e)}", f"(loop (+ i 1) {old} {more})"),
+            ("{:error e}", f"(if (map? (:value (:error r))) (loop (+ i 1) {old} {more}) (loop (+ i 2) s bad))"),
+            ("{:error (:value e)}", f"(if (= :no (:error r)) {end} (loop (+ i 1) {old} {more}))"),
+            ("{:ok nil :error 1}", f"(loop (+ i (:error r)) {old} {more})"),
+        )
+        good = self.pick("(loop (+ i 1) (:ok r) bad)", "(let ((s (:ok r))) (if (even? i) (loop (+ i 1) s bad) "
+                         "(loop (+ i 1) s (+ bad 10))))")  # fmt: skip
+        test = self.pick("(:ok r)", "(:ok r)", "(contains? r :ok)", "(not (nil? (:ok r)))")
+        outcome = f"(let ((r (try {{:ok {step}}} (catch e {handled})))) (if {test} {good} {failed}))"
+        if self.chance(0.3):
+            nothing = self.pick("nil", "#f", ":failed")
+            asked = {"nil": "(nil? r)", "#f": "(not r)", ":failed": "(= r :failed)"}[nothing]
+            failed = f"(loop (+ i 1) {old} {more})"
+            outcome = f"(let ((r (try {step} (catch e {nothing})))) (if {asked} {failed} (loop (+ i 1) r bad)))"
+        return f"(let loop ((i 0) (s {start}) (bad 0)) (if (>= i {rounds}) {end} {outcome}))"
 
     def function_name(self) -> str:
         return self.random.choice(self.functions) if self.functions else "list"

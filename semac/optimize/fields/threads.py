@@ -16,7 +16,7 @@ and vectors are immutable, and no others count. Neither where a debugger is at w
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from semac.anf.build import is_fixed
 from semac.anf.literals import literal
@@ -35,12 +35,11 @@ from semac.anf.nodes import (
     Op,
     Ref,
     Result,
+    Try,
 )
 from semac.anf.walk import (
-    LOOPS,
     all_blocks,
     blocks,
-    bound,
     exit_operands,
     instructions,
     map_exit,
@@ -49,21 +48,20 @@ from semac.anf.walk import (
     value_blocks,
 )
 from semac.fingerprint import is_traced
-from semac.ir.nodes import Function, Var
+from semac.ir.nodes import Var
 from semac.ir.unit import Unit
-from semac.optimize.calls import is_movable
 from semac.optimize.fields.known import NO_VARS, Binds, Vars, answer, fit, parts_of, truth
+from semac.optimize.fields.moved import Moved, Values, can_be_copied, now, own_vars
 from semac.optimize.fields.split import again, stops
+from semac.optimize.fields.tried import go_on_in_handler
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
-from semac.optimize.versions.copies import Copier
 
 BRANCHES = (If, Match)
+TESTED = (If, Match, Try)
 MOST_ENDS = 8  # values that meet in a test
 MOST_BETWEEN = 8  # operations between the conditional and the test
 MOST_COPIED = 40  # operations that are copied for a test
-
-Values = dict[Var, Expr]
 
 
 def thread_tests(unit: Unit) -> None:
@@ -71,7 +69,7 @@ def thread_tests(unit: Unit) -> None:
     if unit.is_text or unit.is_input or is_traced() or stops(unit):
         return
     for code in all_code(unit):
-        if sum(type(instr.op) in BRANCHES for block in code.blocks for instr in block.instrs) > 1:
+        if sum(type(instr.op) in TESTED for block in code.blocks for instr in block.instrs) > 1:
             Threader(code).run()
 
 
@@ -142,6 +140,8 @@ class Threader:
                 plan = self.plan(instr, todo[::-1], block)
                 if plan is not None:
                     self.carry_out(plan, instr, todo)
+            elif type(op) is Try and todo:
+                todo += go_on_in_handler(self, instr, todo[::-1])
             out.append(instr)
             for inner in blocks(op):
                 self.block(inner)
@@ -192,12 +192,17 @@ class Threader:
 
     # Plans
 
+    def known_ends(self, block: Block) -> list[Block]:
+        """The blocks that give the value of a block, where all these values are known."""
+        ends = ends_of([block]) or []
+        return ends if len(ends) <= MOST_ENDS and all(map(is_known_end, ends)) else []
+
     def plan(self, instr: Let, rest: list[Let], block: Block) -> Plan | None:
         """How to thread a test of the value of a conditional; None where that can't be done, or doesn't pay."""
         var = instr.var
         if var is None or not self.is_replaced(var):
             return None
-        ends = ends_of(instr.op)
+        ends = ends_of(value_blocks(instr.op)) if is_whole(instr.op) else None
         if ends is None or not 1 < len(ends) <= MOST_ENDS or not any(map(is_known_end, ends)):
             return None
         at = self.place_of_test(rest)
@@ -289,79 +294,6 @@ class Threader:
             test.var.op = instr.op
 
 
-class Moved(Copier):
-    """Code that moves to the end of a branch, as it is or as a copy, with values in place of variables."""
-
-    def __init__(self, values: Values, owner: Function | None) -> None:
-        super().__init__()
-        self.known = values
-        self.owner = owner
-        self.own: set[Var] = set()
-
-    def twin(self, instr: Let) -> Let:
-        self.own.update(own_vars(Block([instr], Result(literal(None)))))
-        copied: Let = self.copy(instr)
-        self.finish()
-        if instr.var is not None and copied.var is not None:
-            self.known[instr.var] = Ref(copied.var)
-        return copied
-
-    def test(self, instr: Let, counts: dict[int, int]) -> Op:
-        """A conditional that still has to be asked."""
-        op = instr.op
-        if type(op) is If:
-            then, otherwise = self.block(op.then, counts), self.block(op.otherwise, counts)
-            return If(now(op.test, self.known), then, otherwise, span=op.span)
-        is_copied = any(counts.get(id(inner), 0) > 1 for inner in value_blocks(op))
-        return self.twin(instr).op if is_copied else self.same(instr).op
-
-    def block(self, block: Block, counts: dict[int, int]) -> Block:
-        return self.twin_block(block) if counts.get(id(block), 0) > 1 else self.same_block(block)
-
-    def twin_block(self, block: Block) -> Block:
-        self.own.update(own_vars(block))
-        copied: Block = self.copy(block)
-        self.finish()
-        return copied
-
-    def finish(self) -> None:
-        for before, after in self.vars:
-            after.op = self.made.get(id(before.op))
-            if after.name and self.owner is not None:
-                self.owner.locals.append(after)
-        self.vars.clear()
-
-    def copy(self, part: Any) -> Any:
-        if type(part) is Ref:
-            value = now(part, self.known)
-            return again(value) if type(value) is not Ref or value.var not in self.own else super().copy(value)
-        if type(part) is Var and part not in self.own:
-            return part
-        if type(part) is Jump:
-            return Jump(part.target, [self.copy(arg) for arg in part.args], part.span)
-        return part if isinstance(part, Function) else super().copy(part)
-
-    def same(self, instr: Let) -> Let:
-        self.same_block(Block([instr], Result(literal(None))))
-        return instr
-
-    def same_block(self, block: Block) -> Block:
-        for inner in all_blocks(block, into_functions=False):
-            for instr in inner.instrs:
-                map_operands(instr.op, lambda value: now(value, self.known))
-            map_exit(inner.exit, lambda value: now(value, self.known))
-        return block
-
-
-def now(value: Expr, values: Values) -> Expr:
-    """What an operand is with values in place of variables."""
-    if type(value) is not Ref or value.var not in values:
-        return value
-    while type(value) is Ref and value.var in values:
-        value = values[value.var]
-    return again(value)
-
-
 def decided(op: Op, values: Values, binds: Binds, true: Vars) -> Block | None:
     """The block that a conditional runs, where values say so."""
     if type(op) is If:
@@ -396,19 +328,22 @@ def shortcut(op: Logic, values: Values, true: Vars) -> Expr | None:
     return now(op.rest.exit.value, values)
 
 
-def ends_of(op: Op) -> list[Block] | None:
-    """The blocks that give a conditional its value; None where others do, or somebody jumps."""
-    if type(op) is Match and op.lenient:
-        return None
+def is_whole(op: Op) -> bool:
+    """Whether a conditional always runs one of its blocks."""
+    return type(op) is not Match or not op.lenient
+
+
+def ends_of(inside: list[Block]) -> list[Block] | None:
+    """The blocks that give the value of a conditional, of its branches; None where others do, or somebody jumps."""
     ends: list[Block] = []
-    for block in value_blocks(op):
+    for block in inside:
         exit_ = block.exit
         if type(exit_) is not Result:
             return None
         last = block.instrs[-1] if block.instrs else None
         value = exit_.value
         if last is not None and type(last.op) in BRANCHES and type(value) is Ref and last.var is value.var:
-            inner = ends_of(last.op)
+            inner = ends_of(value_blocks(last.op)) if is_whole(last.op) else None
             if inner is None:
                 return None
             ends += inner
@@ -434,19 +369,6 @@ def is_atom(value: Expr) -> bool:
 def is_known_end(block: Block) -> bool:
     value = block.exit.value  # type: ignore[union-attr]
     return type(value) is Lit or parts_of(value) is not None
-
-
-def can_be_copied(op: Op) -> bool:
-    return is_movable(op) and type(op) not in LOOPS
-
-
-def own_vars(block: Block) -> set[Var]:
-    found: set[Var] = set()
-    for instr in instructions(block):
-        found.update(bound(instr.op))
-        if instr.var is not None:
-            found.add(instr.var)
-    return found
 
 
 def used_in(block: Block) -> list[Ref]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from semac.anf.nodes import CallBuiltin, Lit, Op, Ref
+from semac.anf.nodes import BuiltinRef, CallBuiltin, Expr, Lit, Op, Ref
 from semac.anf.records import RecordMember, Site
 from semac.ir.nodes import Function, Var
 from semac.optimize.infer.instantiate import escape_data, instantiate, items_of, match_arguments, plan_for
@@ -59,6 +59,11 @@ FOLDS = {
     "max": NEVER,
     "min": NEVER,
 }  # builtins of any number of operands → of none
+# What makes a row of any number of items → its type
+ROW_MAKERS: dict[Any, Callable[[Type], Type]] = {
+    "list": lambda item: list_of(item, FLAT),
+    "vector": lambda item: make(VECTOR, vitem=item),
+}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -73,7 +78,7 @@ def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
     """The type of a call of a builtin, where it returns."""
     plan = plan_for(op.name, len(args))
     if plan is not None and NEVER not in args:
-        for index, refused in enumerate(plan.refused):
+        for index, refused in plan.refused:
             arg = args[index]
             if arg.tags & refused and arg is not ANY:
                 args = list(args)
@@ -95,7 +100,8 @@ def leave_out_refused(flow: Flow, op: CallBuiltin, args: list[Type]) -> None:
         facts.narrow(first.var, ARRAY)
     plan = plan_for(op.name, len(args))
     if plan is not None:
-        for refused, value, arg in zip(plan.refused, op.args, args, strict=True):
+        for index, refused in plan.refused:
+            value, arg = op.args[index], args[index]
             if arg.tags & refused and arg is not ANY and type(value) is Ref:
                 value.var.is_vouched = True
                 facts.narrow(value.var, ~refused)
@@ -291,18 +297,27 @@ def settled(functions: frozenset[Any], least: int) -> Type | None:
     return None if result is NEVER else result
 
 
+def is_builtin(value: Expr, name: str) -> bool:
+    return type(value) is BuiltinRef and value.name == name
+
+
 @rule("apply")
 def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
     if len(args) < 2 or NEVER in args:
         return NEVER if NEVER in args else None
     head, more = args[0], join_all([*args[1:-1], items_of(flow, args[-1])])
+    if len(args) == 3 and is_builtin(op.args[0], "map") and args[1].fns and args[1].fns <= ROW_MAKERS.keys():
+        cell = items_of(flow, items_of(flow, args[2]))
+        return list_of(join_all(ROW_MAKERS[name](cell) for name in args[1].fns), FLAT)
     if head.fns is None or not head.fns:
         return None
     if head.fns <= FOLDS.keys() and args[-1].only(SEQUENCE):
         operands = [more, more, more]  # more of them give no other type
         return join_all(join(FOLDS[name], called_function(flow, name, operands)) for name in head.fns)
-    if head.fns == {"append"} and args[-1].only(SEQUENCE) and more.only(LIST):
-        return list_of(more.item, FLAT)
+    if len(args) == 2 and args[1].only(SEQUENCE) and head.fns == {"append"} and (more is NEVER or more.only(SEQUENCE)):
+        return list_of(join(more.item, more.vitem), FLAT)
+    if len(args) == 2 and head.fns == {"vector"}:
+        return make(VECTOR, vitem=more)
     if any(type(function) is not Function for function in head.fns):
         result = settled(head.fns, len(args) - 2)
         if result is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import BuiltinRef, CallBuiltin, CallRuntime, Expr, Guarded, Lit, Move, Op, Ref
-from semac.ir.intrinsics import TAIL_OF
+from semac.ir.intrinsics import OVER_ROWS, TAIL_OF
 from semac.ir.nodes import Function
 from semac.optimize.inline.table import Place, inlines, python
 from semac.types.lattice import FLAT, FN, INT, LIST, SEQUENCE, STR, VECTOR, Type
@@ -49,6 +49,15 @@ def after_index(value: Expr, place: Place) -> Expr:
 def items_of(items: Expr, place: Place) -> Expr:
     """What Python goes through fastest: the items of a list. What may be a vector as well is gone through as it is."""
     return place.bind(python("flat_items", items), "items") if items.type.only(FLAT) else items
+
+
+@inlines("reverse")
+def turned_list(op: CallBuiltin, place: Place) -> Op | None:
+    """`List(xs.flat[::-1])`."""
+    if len(op.args) != 1 or place.is_text or not op.args[0].type.only(FLAT):
+        return None
+    items = place.bind(python("flat_items", op.args[0]), "items")
+    return python("listed", place.bind(python("turned", items), "items"))
 
 
 @inlines("sort")
@@ -93,7 +102,15 @@ def applied(op: CallBuiltin, place: Place) -> Op | None:
     """`sum(xs)`, `max(xs)` of ints; `f(a, *xs.flat)`."""
     if len(op.args) < 2:
         return None
-    return fold_of_ints(op, place) or spread(op, place)
+    return over_rows(op) or fold_of_ints(op, place) or spread(op, place)
+
+
+def over_rows(op: CallBuiltin) -> Op | None:
+    """`apply` of `append`, `vector`, `map list` and `map vector`: one function of the runtime, which no chain of tail
+    calls can go through."""
+    names = tuple(arg.name if type(arg) is BuiltinRef else "" for arg in op.args[:-1])
+    path = OVER_ROWS.get(names)
+    return None if path is None else CallRuntime(path, op.args[-1:], type=op.type)
 
 
 def fold_of_ints(op: CallBuiltin, place: Place) -> Op | None:

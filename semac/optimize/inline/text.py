@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
+from sema_runtime.values.atoms import keyword, symbol
 from semac.anf.build import is_fixed
+from semac.anf.literals import literal
 from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Expr, If, Lit, Move, Op, Python, Ref, Result
 from semac.ir.intrinsics import CHAR_TABLES
 from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
@@ -17,6 +21,7 @@ ATOMS = {
     "string->keyword": "keyword",
     "string/to-keyword": "keyword",
 }
+MAKERS: dict[str, Callable[[str], Any]] = {"symbol": symbol, "keyword": keyword}
 MANY_PARTS = 8  # of a string, before a call reads better to people
 MANY_UNKNOWN = 2  # pieces of a string that are asked what they are
 ON_STRINGS = {
@@ -225,6 +230,9 @@ def interned(op: CallBuiltin, place: Place) -> Op | None:
     """`keyword(text)`."""
     if len(op.args) != 1 or not op.args[0].type.only(STR):
         return None
+    text = op.args[0].value if type(op.args[0]) is Lit and not place.is_text else ""
+    if text:
+        return Move(literal(MAKERS[ATOMS[op.name]](text)))
     return CallRuntime(f"sema_runtime.values.atoms:{ATOMS[op.name]}", op.args)
 
 

@@ -306,10 +306,11 @@ def is_shut(function: Function) -> bool:
 
 
 def alone(code: list[Code], shut: set[Function]) -> set[Function]:
-    """Functions with loops that are called once each time that a form, or a function which anybody calls, runs. They
-    make their tokens themselves: nothing changes in place after they have returned, so others may see what they
-    give."""
-    called: dict[Function, bool] = {}  # whether each is called in such places alone
+    """Functions with loops that make their tokens themselves: nothing changes in place after they have returned, so
+    others may see what they give. Those are called once each time that a form, or a function which anybody calls, runs;
+    or they are given no maps, so that a caller's token would mark nothing of theirs that is there before."""
+    called: dict[Function, bool] = {}  # whether each is called in places that run once alone
+    recursive: set[Function] = set()
     for part in code:
         loops = set(inside_loops(part))
         for block in part.blocks:
@@ -318,8 +319,16 @@ def alone(code: list[Code], shut: set[Function]) -> set[Function]:
                 if callee in shut:
                     is_once = part.function not in shut and block not in loops
                     called[callee] = is_once and called.get(callee, True)
-    once = {function for function, is_once in called.items() if is_once and not function.self_tail}
-    return {part.function for part in code if part.function in once and inside_loops(part)}
+                    if callee is part.function:
+                        recursive.add(callee)
+    once = {function for function, is_once in called.items() if is_once or takes_no_maps(function)} - recursive
+    return {
+        part.function for part in code if part.function in once and not part.function.self_tail and inside_loops(part)
+    }
+
+
+def takes_no_maps(function: Function) -> bool:
+    return not any(may_hold(Ref(param, param.type or ANY)) for param in function.params)
 
 
 def inside_loops(part: Code) -> list[Block]:

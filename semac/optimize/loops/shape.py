@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Block, CallBuiltin, Expr, If, Jump, Let, Lit, Logic, Match, Op, Ref, Result
+from semac.anf.nodes import Block, CallBuiltin, Expr, If, Jump, Let, Lit, Logic, Match, Op, Ref, Result, Try
 from semac.anf.walk import all_blocks, blocks, bound, instructions
 from semac.ir.nodes import Var
 from semac.types.lattice import BOOL, FALSE, TRUE, atom
@@ -110,11 +110,19 @@ def tail_jumps(op: Op, target: Any) -> Iterator[Block]:
     """Those of an operation's blocks, in tail position, that go back to a loop."""
     inner = blocks(op) if type(op) in (If, Match) else [op.rest] if type(op) is Logic else []
     for block in inner:
-        if type(block.exit) is Jump:
-            if block.exit.target is target:
-                yield block
-        elif block.instrs and is_value(block, block.instrs[-1]):
-            yield from tail_jumps(block.instrs[-1].op, target)
+        yield from jumps_at_end(block, target)
+
+
+def jumps_at_end(block: Block, target: Any) -> Iterator[Block]:
+    """The blocks with which a block ends and that go back to a loop, those of handlers on the way included."""
+    for instr in block.instrs:
+        if type(instr.op) is Try:
+            yield from jumps_at_end(instr.op.handler, target)
+    if type(block.exit) is Jump:
+        if block.exit.target is target:
+            yield block
+    elif block.instrs and is_value(block, block.instrs[-1]):
+        yield from tail_jumps(block.instrs[-1].op, target)
 
 
 def always_jumps(block: Block, target: Any) -> bool:

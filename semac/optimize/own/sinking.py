@@ -17,7 +17,14 @@ from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.types.lattice import BOOL, CHAR, DICT, INT, KEYWORD, LIST, NIL, STR, SYMBOL
 
-TAKERS = {"cdr": 0, "rest": 0, "cddr": 0, "cdddr": 0, "cons": 1}  # builtins of lists → the position of the list
+TAKERS = {
+    "cdr": 0,
+    "rest": 0,
+    "cddr": 0,
+    "cdddr": 0,
+    "cons": 1,
+    "reverse": 0,
+}  # builtins of lists → the position of the list
 PLAIN_KEYS = BOOL | CHAR | INT | KEYWORD | NIL | STR | SYMBOL
 MOST_INSTRUCTIONS = 200  # of a block; longer ones are data, and looking at each pair of them would take long
 

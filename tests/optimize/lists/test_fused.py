@@ -1,4 +1,5 @@
-"""`merge` of a map that is written out, `take` of a list that was just consed, maps that are merged in place."""
+"""Calls on what was made for them: `merge` of a map that is written out, `take` of a list that was just consed, rows
+that are joined, maps that are merged in place."""
 
 from __future__ import annotations
 
@@ -26,6 +27,13 @@ CASES = [
     ("(define (f h) (merge h {1 :a 1.0 :b})) (list (f (hashmap/new)) (f {1 0}))", "({1 :a 1.0 :b} {1 :a 1.0 :b})"),
     ("(define (f m i) (merge m {:a i :b (throw i)})) (try (f {} 1) (catch e (:value e)))", "1"),
     ("(define (f m) (let ((out (assoc {} :a 1))) (merge out out))) (f {})", "{:a 1}"),
+    ("(define (f n) (apply append (map (fn (i) (if (even? i) (list i [i]) '())) (range n)))) (list (f 0) (f 3))",
+     "(() (0 [0] 2 [2]))"),
+    ("(define (f xs) (apply append (map (fn (x) (if (integer? x) (list x x) x)) xs))) (list (f '(1 [2])) (try (f '(1 \"a\"))"
+     " (catch e (:message e))))", '((1 1 2) "expected list or vector, got string")'),
+    ("(define (f text) (map (fn (c) (list->string (list c))) (string->list text))) (f \"ab\")", '("a" "b")'),
+    ("(define (f c) (try (list->string (list c)) (catch e (:message e)))) (list (f #\\a) (f \"a\"))",
+     '("a" "expected char, got string")'),
 ]  # fmt: skip
 
 
@@ -43,6 +51,13 @@ def test_calls_are_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "take_consed(" in compile_source(text, "<test>", "program").python_text()
     monkeypatch.setenv("SEMA_SKIP", "fused")
     assert "take_consed(" not in compile_source(text, "<test>", "program").python_text()
+
+
+def test_rows_are_joined_where_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "(define (f n) (apply append (map (fn (i) (list i (* i i))) (range n)))) (println (f 3))"
+    assert "for item in [i, i * i]" in compile_source(text, "<test>", "program").python_text()
+    monkeypatch.setenv("SEMA_SKIP", "fused")
+    assert "joined_rows(" in compile_source(text, "<test>", "program").python_text()
 
 
 def test_maps_are_merged_in_place() -> None:
