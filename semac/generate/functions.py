@@ -24,7 +24,7 @@ from semac.anf.nodes import (
     Ref,
     Result,
 )
-from semac.anf.walk import NESTING, OPERANDS, blocks, exit_operands, operands
+from semac.anf.walk import NESTING, OPERANDS, blocks, exit_operands
 from semac.generate.coalesce import coalesce
 from semac.generate.context import AT_INDEX, Context
 from semac.generate.destination import RETURN
@@ -152,11 +152,15 @@ def own_operations(code: list[Any]) -> Iterator[Op]:
     """The operations in blocks and operands, those in the code of comprehensions left out."""
     while code:
         part = code.pop()
-        if type(part) is Block:
-            code += [*(instr.op for instr in part.instrs), *exit_operands(part.exit)]
-        elif isinstance(part, Op) and type(part) is not Comprehension:
+        kind = type(part)
+        if kind is Block:
+            code += [instr.op for instr in part.instrs]
+            code += exit_operands(part.exit)
+        elif kind is not Ref and kind is not Comprehension and isinstance(part, Op):
             yield part
-            code += [*operands(part), *blocks(part)]
+            code += OPERANDS[kind](part)
+            if kind in NESTING:
+                code += blocks(part)
 
 
 def count_asked(op: Op, counts: dict[Var, int]) -> None:

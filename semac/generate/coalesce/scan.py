@@ -8,6 +8,16 @@ from typing import Any
 
 SCOPES = (ast.Lambda, ast.GeneratorExp)
 LOOPS = frozenset((ast.For, ast.While))
+# The fields of frequent expressions in which names can be.
+PARTS: dict[type, tuple[str, ...]] = {
+    ast.Attribute: ("value",),
+    ast.BinOp: ("left", "right"),
+    ast.BoolOp: ("values",),
+    ast.Compare: ("left", "comparators"),
+    ast.Subscript: ("value", "slice"),
+    ast.Tuple: ("elts",),
+    ast.UnaryOp: ("operand",),
+}
 # The blocks of statements that have any, functions left out.
 NESTING: dict[type, tuple[str, ...]] = {
     ast.If: ("body", "orelse"),
@@ -84,7 +94,7 @@ class Names:
                 continue
             if kind is ast.comprehension:
                 self.hide(part.target)
-            for field in part._fields:
+            for field in PARTS.get(kind) or part._fields:
                 value = getattr(part, field)
                 if type(value) is list:
                     stack += value
