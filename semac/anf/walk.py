@@ -139,7 +139,8 @@ def bound(op: Op) -> list[Var]:
 
 def params_of(target: NamedLet | Function | For) -> list[Var]:
     """The variables that get new values where a jump goes back to a loop."""
-    params: list[Var] = target.params if isinstance(target, Function | For) else target.function.params
+    kind = type(target)
+    params: list[Var] = target.params if kind is Function or kind is For else target.function.params  # type: ignore[union-attr]
     return params
 
 
@@ -238,15 +239,16 @@ def expressions(block: Block, into_functions: bool = True) -> Iterator[Expr]:
     stack: list[Block | Expr] = [block]
     while stack:
         part = stack.pop()
-        if type(part) is Block:
-            stack += [instr.op for instr in part.instrs]
-            stack += exit_operands(part.exit)
+        kind = type(part)
+        if kind is Block:
+            stack += [instr.op for instr in part.instrs]  # type: ignore[union-attr]
+            stack += exit_operands(part.exit)  # type: ignore[union-attr]
             continue
         yield part  # type: ignore[misc]
-        if isinstance(part, Op):
+        if kind is not Ref and isinstance(part, Op):
             if part.exprs:
-                stack += operands(part)
-            if part.blocks or type(part) in HOLDERS:
+                stack += OPERANDS[kind](part)  # type: ignore[index]
+            if kind in NESTING:
                 stack += blocks(part)
-            elif into_functions and type(part) is Closure:
-                stack.append(code_of(part.function))
+            elif into_functions and kind is Closure:
+                stack.append(part.function.code)  # type: ignore[attr-defined]

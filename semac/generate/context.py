@@ -47,6 +47,7 @@ class ModuleState:
         self.unit = unit
         self.names = names
         self.printers = printers
+        self.locs: dict[int, tuple[Any, Loc]] = {}  # of spans, by identity, as most are asked for several times
         skipped = left_out(unit)
         is_elsewhere = unit.is_text or unit.is_native
         self.cuts_rests = unit.optimize and not is_elsewhere and "cut" not in skipped  # of loops (sources.py)
@@ -134,7 +135,10 @@ class Context:
     def loc(self, op: Op | Any) -> Loc:
         span = op.span
         if span is not None:
-            self.current = loc_of(span)
+            known = self.module.locs.get(id(span))
+            if known is None:
+                known = self.module.locs[id(span)] = span, loc_of(span)
+            self.current = known[1]
         return self.current
 
     def runtime(self, path: str, loc: Loc) -> ast.expr:

@@ -24,7 +24,7 @@ from semac.anf.nodes import (
     Ref,
     Result,
 )
-from semac.anf.walk import blocks, exit_operands, expressions, operands
+from semac.anf.walk import NESTING, OPERANDS, blocks, exit_operands
 from semac.generate.coalesce import coalesce
 from semac.generate.context import AT_INDEX, Context
 from semac.generate.destination import RETURN
@@ -51,11 +51,30 @@ def empty_arguments() -> ast.arguments:
 
 def globals_of(block: Block) -> set[str]:
     """Python names of the globals mentioned in a block."""
-    return {
-        expr.var.py
-        for expr in expressions(block)
-        if (type(expr) is Ref or type(expr) is Read or type(expr) is Assign) and expr.var.is_global
-    }
+    names: set[str] = set()
+    stack: list[Any] = [block]
+    while stack:
+        part = stack.pop()
+        kind = type(part)
+        if kind is Block:
+            values = [instr.op for instr in part.instrs]
+            values += exit_operands(part.exit)
+        else:
+            if kind is Read or kind is Assign:
+                if part.var.is_global:
+                    names.add(part.var.py)
+            elif kind is Closure:
+                stack.append(part.function.code)
+            elif kind in NESTING:
+                stack += blocks(part)
+            values = OPERANDS[kind](part)
+        for value in values:
+            if type(value) is Ref:
+                if value.var.is_global:
+                    names.add(value.var.py)
+            elif isinstance(value, Op):
+                stack.append(value)
+    return names
 
 
 def function_context(c: Context, function: Function) -> Context:
@@ -133,11 +152,15 @@ def own_operations(code: list[Any]) -> Iterator[Op]:
     """The operations in blocks and operands, those in the code of comprehensions left out."""
     while code:
         part = code.pop()
-        if type(part) is Block:
-            code += [*(instr.op for instr in part.instrs), *exit_operands(part.exit)]
-        elif isinstance(part, Op) and type(part) is not Comprehension:
+        kind = type(part)
+        if kind is Block:
+            code += [instr.op for instr in part.instrs]
+            code += exit_operands(part.exit)
+        elif kind is not Ref and kind is not Comprehension and isinstance(part, Op):
             yield part
-            code += [*operands(part), *blocks(part)]
+            code += OPERANDS[kind](part)
+            if kind in NESTING:
+                code += blocks(part)
 
 
 def count_asked(op: Op, counts: dict[Var, int]) -> None:

@@ -27,6 +27,7 @@ TYPES = {
     "Char": "sema_runtime.values.atoms:Char",
     "MutableArray": "sema_runtime.values.mutable:MutableArray",
 }  # fmt: skip
+ATOMS = (ast.Name, ast.Constant)
 READABLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
 SMALL = 10**9
@@ -129,7 +130,7 @@ def is_gone(operands: Operands) -> bool:
 
 def is_readable(value: ast.expr) -> bool:
     """Whether an expression is one that conditions/subscripts.py can compute again."""
-    if isinstance(value, ast.Name | ast.Constant):
+    if isinstance(value, ATOMS):
         return True
     if isinstance(value, ast.Attribute):
         return value.attr in ("items", "flat") and is_readable(value.value)
@@ -397,7 +398,7 @@ def foreign(c: Context, op: Guarded, args: list[ast.expr], otherwise: ast.expr, 
     asks for Python's list or dict, with an item or entry that is surely there, before it calls the runtime's function,
     which does the same with them. args: the operands, which can be written again."""
     subject = args[0]
-    if not isinstance(subject, ast.Name) or (len(args) > 1 and not isinstance(args[1], ast.Name | ast.Constant)):
+    if not isinstance(subject, ast.Name) or (len(args) > 1 and not isinstance(args[1], ATOMS)):
         return otherwise
     kind = "list" if op.foreign in (FIRST, SECOND) else "dict"
     asked: list[ast.expr] = [compare(c.type_of(subject, loc), ast.Is(), builtin(kind, loc), loc)]

@@ -19,7 +19,6 @@ from semac.anf.nodes import (
     For,
     Guarded,
     If,
-    Iteration,
     Jump,
     Let,
     Logic,
@@ -40,8 +39,8 @@ from semac.anf.nodes import (
     With,
 )
 from semac.anf.step_nodes import Give, Receive, Send, YieldFrom
-from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
-from semac.generate.effects import EFFECT, PURE, commute, is_nil_else, own_rank, rank, value_type
+from semac.anf.walk import NESTING, OPERANDS, blocks, exit_operands, map_exit, map_operands
+from semac.generate.effects import EFFECT, PURE, commute, is_nil_else, own_rank, value_type
 from semac.generate.fusion import TAKES_ITEMS, fuse, may_assign, take_bare
 from semac.generate.python_ops import PYTHON_OPS, takes
 from semac.ir.nodes import Function
@@ -73,12 +72,14 @@ def count_uses(block: Block) -> None:
         values = exit_operands(current.exit)
         for instr in current.instrs:
             op = instr.op
+            kind = type(op)
             if instr.var is not None:
                 instr.var.home = current
-            values += operands(op)
-            stack += blocks(op)
-            if type(op) is Closure:
-                stack.append(op.function.code)
+            values += OPERANDS[kind](op)
+            if kind is Closure:
+                stack.append(op.function.code)  # type: ignore[attr-defined]
+            elif kind in NESTING:
+                stack += blocks(op)
         for value in values:
             if type(value) is Ref:
                 value.var.uses += 1 if value.var.home is current else 2
@@ -98,13 +99,22 @@ def weigh(op: Op, values: list[Expr]) -> int:
     kind = type(op)
     if kind in STATEMENTS or (kind is Comprehension and not is_expression(op)):  # type: ignore[arg-type]
         return 0
-    weights = [expr_weight(value) for value in values]
-    if kind is If or kind is Logic or kind is Comprehension:
-        weights += map(block_weight, blocks(op))
-    if kind is Closure:
-        weights.append(lambda_weight(op.function))  # type: ignore[attr-defined]
-    total = 1 + sum(weights)
-    return 0 if 0 in weights or total > MOST else total
+    total = 1
+    for value in values:
+        if not isinstance(value, Op):
+            total += 1
+        elif not value.weight:
+            return 0
+        else:
+            total += value.weight
+    if kind is If or kind is Logic or kind is Comprehension or kind is Closure:
+        weights = list(map(block_weight, blocks(op)))
+        if kind is Closure:
+            weights.append(lambda_weight(op.function))  # type: ignore[attr-defined]
+        if 0 in weights:
+            return 0
+        total += sum(weights)
+    return 0 if total > MOST else total
 
 
 def is_expression(op: Comprehension) -> bool:
@@ -166,29 +176,35 @@ class Nest:
 
     def instruction(self, instr: Let) -> None:
         op, var = instr.op, instr.var
-        for inner in blocks(op):
-            self.block(inner)
-        if type(op) is Closure:
-            Nest().block(op.function.code)
-        if type(op) is Assign and self.out and not self.pending and is_only_use(op.value, self.out[-1]):
-            op.value = self.out.pop().op  # it may be a statement: its value goes to the variable
-        values = operands(op)
-        if self.pending and any(type(value) is Ref and value.var.uses == 1 for value in values):
+        kind = type(op)
+        if kind in NESTING:
+            for inner in blocks(op):
+                self.block(inner)
+        elif kind is Closure:
+            Nest().block(op.function.code)  # type: ignore[attr-defined]
+        elif kind is Assign and self.out and not self.pending and is_only_use(op.value, self.out[-1]):  # type: ignore[attr-defined]
+            op.value = self.out.pop().op  # type: ignore[attr-defined]  # it may be a statement: its value goes there
+        values = OPERANDS[kind](op)
+        if self.pending and is_any_single(values):
             may_fold = foldable(op)
-            if type(op) is Python and op.kind in TURNED:
+            if kind is Python and op.kind in TURNED:  # type: ignore[attr-defined]
                 self.take(values[1::-1], may_fold[1::-1])
             else:
                 self.take(values, may_fold)
             map_operands(op, self.folded)
-            values = operands(op)
-        if isinstance(op, Iteration):
-            fuse(op)
-            values = operands(op)
-        elif type(op) is Python and op.kind in TAKES_ITEMS:
-            take_bare(op)
-            values = operands(op)
+            values = OPERANDS[kind](op)
+        if kind is For or kind is Comprehension:
+            fuse(op)  # type: ignore[arg-type]
+            values = OPERANDS[kind](op)
+        elif kind is Python and op.kind in TAKES_ITEMS:  # type: ignore[attr-defined]
+            take_bare(op)  # type: ignore[arg-type]
+            values = OPERANDS[kind](op)
         op.weight = weigh(op, values)
-        op.rank = max([own_rank(op, values), *map(rank, values)])
+        most = own_rank(op, values)
+        for value in values:
+            if isinstance(value, Op) and value.rank > most:
+                most = value.rank
+        op.rank = most
         if var is not None and not var.name and var.uses == 0:
             var = instr.var = None
         if var is None and op.rank < EFFECT:
@@ -230,7 +246,10 @@ class Nest:
 
     def is_order_kept(self, wanted: list[int]) -> bool:
         """Whether nobody can tell when the pending operations at these places are evaluated in this order, last."""
-        order = [*(place for place in range(min(wanted), len(self.pending)) if place not in wanted), *wanted]
+        count = len(self.pending)
+        if wanted == list(range(count - len(wanted), count)):  # as most often
+            return True
+        order = [*(place for place in range(min(wanted), count) if place not in wanted), *wanted]
         if order == sorted(order):
             return True
         ranks = [self.pending[place].op.rank for place in order]
@@ -251,8 +270,10 @@ class Nest:
 
     def flush(self, before: int) -> None:
         """Makes instructions of the pending operations that must not happen after one of a rank."""
-        last = max((i for i, instr in enumerate(self.pending) if not commute(instr.op.rank, before)), default=-1)
-        self.flush_to(last)
+        for last in range(len(self.pending) - 1, -1, -1):
+            if not commute(self.pending[last].op.rank, before):
+                self.flush_to(last)
+                return
 
     def flush_to(self, last: int, all_of_it: bool = False) -> None:
         """Makes instructions of the pending operations up to a place, but for those that can happen at any time."""
@@ -263,6 +284,14 @@ class Nest:
             else:
                 self.out.append(instr)
         self.pending = kept
+
+
+def is_any_single(values: list[Expr]) -> bool:
+    """Whether a variable that is used once is among operands."""
+    for value in values:  # noqa: SIM110  (called for each operation, and shorter than a generator takes to start)
+        if type(value) is Ref and value.var.uses == 1:
+            return True
+    return False
 
 
 def is_only_use(value: Expr, instr: Let) -> bool:
@@ -298,7 +327,7 @@ def foldable(op: Op) -> list[bool]:
         return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python doesn't compute them after a false
     if type(op) is Python and op.kind in ARITHMETIC and len(op.args) > 2 and not is_sure(op):
         return [True, True, *(is_pure(arg) for arg in op.args[2:])]  # Python computes them after the first two meet
-    return [True] * len(operands(op))
+    return [True] * len(OPERANDS[type(op)](op))
 
 
 def is_sure(op: Python) -> bool:

@@ -268,11 +268,12 @@ class SemaLoader(SourceFileLoader):
         source = self.get_data(self.path)
         unit = compile_source(decode(source, self.path), self.real, "module", lists_globals=True)
         unit.show_warnings()
+        code = unit.code
         storable = on_disk and unit.unit.is_portable and not unit.unit.warnings  # each run says them
         macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None
         if macro_files is not None:
-            cache.store(self.kept, source, unit.code, macro_files, stamp)
-        return unit.code
+            cache.store(self.kept, source, code, macro_files, stamp)
+        return code
 
     def get_resource_reader(self, name: Any = None) -> Any:
         """For `importlib.resources`: what reads files beside a package, in an archive too."""

@@ -88,6 +88,13 @@ def _spelled(name: str) -> str:
     return "_" + text if text[0].isdigit() or not text.isidentifier() else text
 
 
+def is_taken(name: str, taken: tuple[AbstractSet[str], ...]) -> bool:
+    for names in taken:  # noqa: SIM110  (asked for each variable)
+        if name in names:
+            return True
+    return False
+
+
 def unique(base: str, *taken: AbstractSet[str], numbers: dict[str, int] | None = None) -> str:
     """base, or base_2, base_3, ... that is in none of the sets.
 
@@ -95,7 +102,7 @@ def unique(base: str, *taken: AbstractSet[str], numbers: dict[str, int] | None =
     """
     number = 1 if numbers is None else numbers.get(base, 1)
     candidate = base if number == 1 else f"{base.rstrip('_')}_{number}"
-    while any(candidate in names for names in taken):
+    while is_taken(candidate, taken):
         number += 1
         candidate = f"{base.rstrip('_')}_{number}"
     if numbers is not None:

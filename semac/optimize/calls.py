@@ -246,6 +246,9 @@ class Inliner:
         return body.instrs
 
 
+PLACED = (Op, Result)
+
+
 class Splice(Copier):
     """The copy of a function's code for one call: with the arguments in place of the parameters."""
 
@@ -288,7 +291,7 @@ class Splice(Copier):
 
     def new(self, part: Any) -> Any:
         made = super().new(part)
-        if isinstance(made, Op | Result):
+        if isinstance(made, PLACED):
             made.span = self.span(part.span)
             if isinstance(made, Iteration) and part.place is not None:
                 made.place = self.span(part.place)  # type: ignore[attr-defined]

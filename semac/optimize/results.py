@@ -37,7 +37,7 @@ def drop_results(unit: Unit) -> None:
     givers: dict[Function, set[Function]] = defaultdict(set)  # a function → those whose results are its own
     for part in code:
         tails = set(tail_values(part.block))
-        read = read_in(part.block, tails)
+        read: set[Var] | None = None  # asked for where something is called by name
         for block in part.blocks:
             for instr in block.instrs:
                 callee = known_callee(instr.op) if type(instr.op) is anf.Call else None
@@ -46,6 +46,8 @@ def drop_results(unit: Unit) -> None:
                 called.add(callee)
                 if instr.var is None:
                     continue
+                if read is None:
+                    read = read_in(part.block, tails)
                 is_value = instr.var in tails and instr.var not in read
                 if is_value and part.function is not None:
                     givers[part.function].add(callee)
@@ -95,8 +97,13 @@ def read_in(block: Block, tails: set[Var]) -> set[Var]:
     """The variables that are used in a block, blocks and functions inside included, but for those of its value."""
     found: set[Var] = set()
     for inner in all_blocks(block):
-        found.update(value.var for instr in inner.instrs for value in operands(instr.op) if type(value) is Ref)
-        found.update(value.var for value in exit_operands(inner.exit) if type(value) is Ref and value.var not in tails)
+        for instr in inner.instrs:
+            for value in operands(instr.op):
+                if type(value) is Ref:
+                    found.add(value.var)
+        for value in exit_operands(inner.exit):
+            if type(value) is Ref and value.var not in tails:
+                found.add(value.var)
     return found
 
 

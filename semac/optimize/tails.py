@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from semac.anf.nodes import Block, Call, CallBuiltin, Closure, Expr, Lit, Ref
-from semac.anf.walk import blocks
+from semac.anf.walk import NESTING, blocks
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit
 from semac.types.lattice import FN, KEYWORD
@@ -36,10 +36,13 @@ def functions(unit: Unit) -> list[Function]:
     stack = list(unit.blocks)
     while stack:
         for instr in stack.pop().instrs:
-            stack += blocks(instr.op)
-            if type(instr.op) is Closure and instr.op.function not in found:
-                found[instr.op.function] = None
-                stack.append(instr.op.function.code)
+            op = instr.op
+            if type(op) is Closure:
+                if op.function not in found:
+                    found[op.function] = None
+                    stack.append(op.function.code)
+            elif type(op) in NESTING:
+                stack += blocks(op)
     return list(found)
 
 

@@ -16,6 +16,7 @@ ONE_LINE, NO_COLUMNS, LONG, NOWHERE = 10, 13, 14, 15  # forms; those below ONE_L
 
 
 MANY = 4096  # entries that are kept
+FIRST = [bytes((byte,)) for byte in range(256)]
 
 # Units; the entry without them; the same for instructions behind it, on its line; how many lines it is below the one
 # before it; its columns, counted from 1, or 0 where it has none.
@@ -36,12 +37,16 @@ def merged(table: bytes, line: int) -> tuple[bytes, set[Position]]:
         more, place, place_behind, below, col, end = KNOWN.get(text) or entry_of(text)
         if place == settled:
             units += more
-        else:
+            continue
+        if units > MOST:
             write(out, written, settled, units)
-            units, written, settled = more, place, place_behind
-            line += below
-            if col and line:
-                positions.add((line, col, end))
+        elif units:
+            out.append(written[0] | units - 1)
+            out += written[1:]
+        units, written, settled = more, place, place_behind
+        line += below
+        if col and line:
+            positions.add((line, col, end))
     write(out, written, settled, units)
     return bytes(out) if WRITES_EACH else table, positions
 
@@ -67,9 +72,10 @@ def entry_of(text: bytes) -> Entry:
 
 
 def read_entry(text: bytes) -> Entry:
-    form = (text[0] & FORM) >> 3
-    written = bytes((text[0] & ~UNITS,)) + text[1:]
-    units = (text[0] & UNITS) + 1
+    first = text[0]
+    form = (first & FORM) >> 3
+    units = (first & UNITS) + 1
+    written = text if units == 1 else FIRST[first & ~UNITS] + text[1:]
     if form == NOWHERE:
         return units, written, written, 0, 0, 0
     if form < ONE_LINE:

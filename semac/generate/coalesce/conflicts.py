@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 from semac.generate.coalesce.scan import Names, copied, targets_of
 
+LEAVING, LOOPS = (ast.Return, ast.Raise), (ast.While, ast.For)
+
 
 class Conflicts:
     """bits: the number of each variable. of: by number, those that are wanted where it is set. unwanted: the statements
@@ -57,13 +59,13 @@ class Conflicts:
             return self.set(targets, wanted) | reads | self.mask(targets)
         if isinstance(node, ast.If):
             return reads | self.block(node.body, wanted) | self.block(node.orelse, wanted)
-        if isinstance(node, ast.Return | ast.Raise):
+        if isinstance(node, LEAVING):
             return reads
         if isinstance(node, ast.Break):
             return self.exits[-1][0]
         if isinstance(node, ast.Continue):
             return self.exits[-1][1]
-        if isinstance(node, ast.While | ast.For):
+        if isinstance(node, LOOPS):
             return self.loop(node, wanted)
         if isinstance(node, ast.Try):
             return self.try_(node, wanted)
@@ -72,7 +74,12 @@ class Conflicts:
         return wanted | reads
 
     def mask(self, names: Iterable[str]) -> int:
-        return sum(1 << self.bits[name] for name in set(names) if name in self.bits)
+        mask = 0
+        for name in names:
+            bit = self.bits.get(name)
+            if bit is not None:
+                mask |= 1 << bit
+        return mask
 
     def loop(self, node: ast.While | ast.For, wanted: int) -> int:
         """A loop, to the fixed point of what is wanted at its head."""

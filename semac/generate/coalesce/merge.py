@@ -10,6 +10,7 @@ from semac.generate.coalesce.unpacked import opened_by, unpack_items
 from semac.generate.pyast import has_short_negation, negate, position
 
 VAGUE = ("value", "part_", "arg_", "acc_", "items", "level", "result", "outcome")  # names that tell little
+NESTING = (ast.For, ast.While, ast.With, ast.Try)
 Copy = tuple[int, str, str]  # of a statement `y = x`: in how many loops it stands, y and x
 
 
@@ -137,7 +138,7 @@ def without_copies(body: list[ast.stmt], idle: set[ast.stmt]) -> list[ast.stmt]:
             if not node.body:
                 node.test = negate(node.test, position(node))
                 node.body, node.orelse = node.orelse, []
-        elif isinstance(node, ast.For | ast.While | ast.With | ast.Try):
+        elif isinstance(node, NESTING):
             node.body = without_copies(node.body, idle) or [ast.Pass(**position(node))]
             if not isinstance(node, ast.With):
                 node.orelse = without_copies(node.orelse, idle)

@@ -7,7 +7,25 @@ from collections.abc import Iterator
 from typing import Any
 
 SCOPES = (ast.Lambda, ast.GeneratorExp)
-BLOCKS = ("body", "orelse", "handlers", "finalbody")
+LOOPS = frozenset((ast.For, ast.While))
+# The fields of frequent expressions in which names can be.
+PARTS: dict[type, tuple[str, ...]] = {
+    ast.Attribute: ("value",),
+    ast.BinOp: ("left", "right"),
+    ast.BoolOp: ("values",),
+    ast.Compare: ("left", "comparators"),
+    ast.Subscript: ("value", "slice"),
+    ast.Tuple: ("elts",),
+    ast.UnaryOp: ("operand",),
+}
+# The blocks of statements that have any, functions left out.
+NESTING: dict[type, tuple[str, ...]] = {
+    ast.If: ("body", "orelse"),
+    ast.For: ("body", "orelse"),
+    ast.While: ("body", "orelse"),
+    ast.With: ("body",),
+    ast.Try: ("body", "orelse", "handlers", "finalbody"),
+}
 
 
 class Names:
@@ -42,8 +60,8 @@ class Names:
             for part in value if isinstance(value, list) else (value,):
                 if part is not None:
                     self.expression(part, reads)
-        for field in BLOCKS:
-            for inner in getattr(node, field, ()):
+        for field in NESTING.get(kind, ()):
+            for inner in getattr(node, field):
                 if type(inner) is ast.ExceptHandler:
                     self.handler(inner)
                 else:
@@ -76,7 +94,7 @@ class Names:
                 continue
             if kind is ast.comprehension:
                 self.hide(part.target)
-            for field in part._fields:
+            for field in PARTS.get(kind) or part._fields:
                 value = getattr(part, field)
                 if type(value) is list:
                     stack += value
@@ -114,10 +132,11 @@ KNOWN: dict[type, tuple[str, ...]] = {
 
 def targets_of(node: ast.AST | None) -> list[str]:
     """The names that a target sets."""
-    if isinstance(node, ast.Name):
-        return [node.id]
-    if isinstance(node, ast.Tuple | ast.List):
-        return [name for item in node.elts for name in targets_of(item)]
+    kind = type(node)
+    if kind is ast.Name:
+        return [node.id]  # type: ignore[union-attr]
+    if kind is ast.Tuple or kind is ast.List:
+        return [name for item in node.elts for name in targets_of(item)]  # type: ignore[union-attr]
     return targets_of(node.value) if isinstance(node, ast.Starred) else []
 
 
@@ -133,10 +152,12 @@ def statements_in(body: list[ast.stmt], depth: int = 0) -> Iterator[tuple[ast.st
     """Statements and those inside of them, functions left out, each with the number of loops around."""
     for node in body:
         yield node, depth
-        if isinstance(node, ast.FunctionDef):
+        kind = type(node)
+        if kind not in NESTING:
             continue
-        inner = depth + isinstance(node, ast.For | ast.While)
-        for field in BLOCKS:
-            part = getattr(node, field, None) or []
+        inner = depth + (kind in LOOPS)
+        for field in NESTING[kind]:
+            part = getattr(node, field)
             for block in [handler.body for handler in part] if field == "handlers" else [part]:
-                yield from statements_in(block, inner)
+                if block:
+                    yield from statements_in(block, inner)

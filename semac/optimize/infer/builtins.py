@@ -78,7 +78,7 @@ def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
     """The type of a call of a builtin, where it returns."""
     plan = plan_for(op.name, len(args))
     if plan is not None and NEVER not in args:
-        for index, refused in enumerate(plan.refused):
+        for index, refused in plan.refused:
             arg = args[index]
             if arg.tags & refused and arg is not ANY:
                 args = list(args)
@@ -100,7 +100,8 @@ def leave_out_refused(flow: Flow, op: CallBuiltin, args: list[Type]) -> None:
         facts.narrow(first.var, ARRAY)
     plan = plan_for(op.name, len(args))
     if plan is not None:
-        for refused, value, arg in zip(plan.refused, op.args, args, strict=True):
+        for index, refused in plan.refused:
+            value, arg = op.args[index], args[index]
             if arg.tags & refused and arg is not ANY and type(value) is Ref:
                 value.var.is_vouched = True
                 facts.narrow(value.var, ~refused)

@@ -177,8 +177,11 @@ class Flow:
     def operand(self, value: Expr) -> Type:
         """The type of an atom where it stands, which it gets."""
         if type(value) is Ref:
-            known = self.facts.env.get(value.var)
-            value.type = self.declared(value.var) if known is None else known
+            var = value.var
+            known = self.facts.env.get(var)
+            if known is None:
+                known = self.declared(var) if var.name or var.readers is not None else var.type
+            value.type = known
         return value.type if self.tells_signs else of_any_sign(value.type)
 
     def var(self, var: Var) -> Type:
@@ -196,7 +199,8 @@ class Flow:
     def op(self, op: Op) -> Type:
         """The type of an operation's value, computed and stored."""
         type_ = OPS[type(op)](self, op)
-        if type_.depth > MAX_DEPTH or (self.solver.folding and op in self.solver.folding):
+        folding = self.solver.folding
+        if type_.depth > MAX_DEPTH or (folding and op in folding):
             type_ = bounded(self.solver, op, type_)
         if type_.nodes:
             type_ = unfolded(self.solver, type_)

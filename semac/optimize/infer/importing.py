@@ -34,7 +34,7 @@ from semac.anf.nodes import (
     Read,
     Ref,
 )
-from semac.anf.walk import OPERANDS, all_blocks, code_of, exit_operands, operands
+from semac.anf.walk import NESTING, OPERANDS, all_blocks, blocks, code_of, exit_operands, operands
 from semac.ir.intrinsics import ADD_OWN
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
@@ -95,25 +95,39 @@ def block_of(code: Any) -> Block:
 def named_in(code: Block) -> set[Function]:
     """The functions that code names or makes; what it defines isn't named by that."""
     found: set[Function] = set()
-    for block in all_blocks(code, into_functions=False):
-        defined: set[Function | None] = set()
-        made: set[Function] = set()
-        named: list[Var] = []
+    named: list[Var] = []
+    todo = [code]
+    while todo:
+        block = todo.pop()
+        defined: list[Function | None] = []
+        made: list[Function] = []
         for instr in block.instrs:
             op = instr.op
             kind = type(op)
             if kind is Closure:
-                made.add(op.function)  # type: ignore[attr-defined]
-            elif kind is Read:
+                made.append(op.function)  # type: ignore[attr-defined]
+                continue
+            if kind is Read:
                 named.append(op.var)  # type: ignore[attr-defined]
-            elif kind is Assign and op.define:  # type: ignore[attr-defined]
-                defined.add(op.var.known_function)  # type: ignore[attr-defined]
+                continue
+            if kind is Assign:
+                if op.define:  # type: ignore[attr-defined]
+                    defined.append(op.var.known_function)  # type: ignore[attr-defined]
             elif kind is CallRuntime and op.path == ADD_OWN:  # type: ignore[attr-defined]
                 continue
-            named += [value.var for value in OPERANDS[kind](op) if type(value) is Ref]
-        named += [value.var for value in exit_operands(block.exit) if type(value) is Ref]
-        found |= made - defined
-        found.update([function for var in named if (function := var.known_function) is not None])
+            elif kind in NESTING:
+                todo += blocks(op)
+            for value in OPERANDS[kind](op):
+                if type(value) is Ref:
+                    named.append(value.var)
+        if made:
+            found.update([function for function in made if function not in defined])
+        for value in exit_operands(block.exit):
+            if type(value) is Ref:
+                named.append(value.var)
+    for var in named:
+        if var.function is not None and (function := var.known_function) is not None:
+            found.add(function)
     return found
 
 

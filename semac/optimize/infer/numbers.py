@@ -49,27 +49,35 @@ UNCOUNTED = NIL | TRUE | FALSE | CHAR | KEYWORD | SYMBOL | LIST | VECTOR | DICT
 INT_TYPE = atom(INT)
 
 
+def all_only(args: list[Type], tags: int) -> bool:
+    """Whether values of some types surely have one of the tags."""
+    for arg in args:  # noqa: SIM110  (asked several times of each operation)
+        if not arg.tags or arg.tags & ~tags:
+            return False
+    return True
+
+
 def numeric(args: list[Type]) -> Type:
     """What arithmetic gives for operands of types, where it doesn't raise an error."""
-    if any(arg is NEVER for arg in args):
+    if NEVER in args:
         return NEVER
     counted = [restrict(arg, ~UNCOUNTED) for arg in args]
     if any(arg.only(NUMBER) for arg in counted):
         counted = [restrict(arg, ~STR) for arg in counted]
     if not any(arg is NEVER for arg in counted):
         args = counted
-    if all(arg.only(REAL) for arg in args):
+    if all_only(args, REAL):
         if any(arg.only(FLOAT) for arg in args):
             return atom(FLOAT)
-        return INT_TYPE if all(arg.only(INT) for arg in args) else atom(REAL)
-    return atom(NUMBER) if all(arg.only(NUMBER) for arg in args) else ANY
+        return INT_TYPE if all_only(args, INT) else atom(REAL)
+    return atom(NUMBER) if all_only(args, NUMBER) else ANY
 
 
 @rule("+", "-", "*")
 def arithmetic(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
-    if op.name == "+" and len(args) == 2 and all(arg.only(STR) for arg in args):
+    if op.name == "+" and len(args) == 2 and all_only(args, STR):
         return atom(STR)
-    if all(arg.only(INT) for arg in args):
+    if all_only(args, INT):
         return signed(op, args)
     result = numeric(args)
     if result is not ANY:

@@ -121,7 +121,7 @@ class Solver:
     def newly_mixed(self) -> set[Any] | None:
         """The code that may run at both times since calls have changed; None where it tells more of all that was
         visited."""
-        if not self.at_import:
+        if not self.at_import or self.current is None:  # nothing was visited yet
             return set()
         self.at_import = self.unit.at_import
         new = mixed_code(self.unit) - self.mixed
@@ -173,8 +173,9 @@ class Solver:
         """Adds what a holder can hold."""
         if not self.at_import:
             old: Type = holder.type
-            new = join(old, type_)
-            if new is not old:
+            if type_ is old or type_ is NEVER:  # most often nothing grows
+                pass
+            elif (new := join(old, type_)) is not old:
                 holder.type = self.grown(holder, new, self.growths)
         else:
             self.grow_by_time(holder, type_)
@@ -183,18 +184,25 @@ class Solver:
 
     def grow_by_time(self, holder: Holder, type_: Type) -> None:
         """What the joins of one time lose sight of is opened for that time."""
-        self.open_all(take_lost(), self.times)
+        if lost := take_lost():
+            self.open_all(lost, self.times)
+        if type_ is NEVER:
+            return
         if self.times & IMPORT:
             before = self.early.get(holder, NEVER)
-            new = join(before, type_)
-            if new is not before:
-                self.early[holder] = self.grown(holder, new, self.early_growths)
-            self.open_all(take_lost(), BOTH)
+            if type_ is not before:
+                new = join(before, type_)
+                if new is not before:
+                    self.early[holder] = self.grown(holder, new, self.early_growths)
+                if lost := take_lost():
+                    self.open_all(lost, BOTH)
         old: Type = holder.type
-        new = join(old, type_)
-        if new is not old:
-            holder.type = self.grown(holder, new, self.growths)
-        self.open_all(take_lost(), LATER)
+        if type_ is not old:
+            new = join(old, type_)
+            if new is not old:
+                holder.type = self.grown(holder, new, self.growths)
+            if lost := take_lost():
+                self.open_all(lost, LATER)
 
     def bind(self, var: Var, type_: Type) -> None:
         """A variable is bound to a value: the current unit reads it behind that, unless it is set or read before."""

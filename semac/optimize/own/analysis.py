@@ -8,6 +8,7 @@ the runtime's general form is used, which is always right. "Map" below stands fo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -41,14 +42,15 @@ ROUNDS = 6  # in which members that can't hold bare dicts are parted from the gr
 def analyzed(unit: Unit, form: Representation) -> Analysis:
     """The analysis of a unit, in which what spoils a group stands apart from it as far as rounds allow.
 
-    Only groups that get a fresh value and change it can be bare. In later rounds they are parts of what they are in the
-    first, so code that has none of these is looked at once.
+    Only groups that get a fresh value and change it can be bare. In later rounds groups are parts of what they are in
+    the first, so code that has none of these is looked at once, and then only what has members of a group that fell
+    apart, as no other group can have changed.
     """
     everything = all_code(unit)
     code = [part for part in everything if is_relevant(part, form)]
     elsewhere = cache(lambda: called_elsewhere(everything))
     form.carried = carried(everything, form.tags, elsewhere)
-    analysis = Analysis(code, form, frozenset())
+    analysis = Analysis(code, form)
     analysis.unite()
     wanted = {member for member, group in analysis.groups.group_of.items() if group.is_wanted}
     if not wanted:
@@ -57,14 +59,14 @@ def analyzed(unit: Unit, form: Representation) -> Analysis:
     concerned = [part for part in code if concerns(part, wanted, form)]
     # No other member is in a group that can be bare, or tells of the variable that it was read from.
     meant = wanted.union(*(read for var, read in analysis.readings.items() if var in wanted))
-    general: frozenset[Any] = frozenset()
-    for _ in range(ROUNDS):
-        analysis = Analysis(concerned, form, general)
-        spoilt = analysis.run(elsewhere()).spoilt & meant
-        if spoilt == general:
+    analysis.code = concerned
+    analysis.find_owners()
+    analysis.judge(elsewhere())
+    for _ in range(ROUNDS - 1):
+        spoilt = analysis.groups.spoilt & meant
+        if spoilt == analysis.groups.general:
             break
-        general = frozenset(spoilt)
-    analysis.everything = code
+        analysis.look_again(frozenset(spoilt), elsewhere())
     return analysis
 
 
@@ -72,7 +74,7 @@ class Analysis:
     """The groups of code. everything: this code, and what else has values that a representation can hold, but none of
     these groups. own: parameters whose function takes the map over, instead of only reading it."""
 
-    def __init__(self, code: list[Code], form: Representation, general: frozenset[Any]) -> None:
+    def __init__(self, code: list[Code], form: Representation, general: frozenset[Any] = frozenset()) -> None:
         self.code = self.everything = code
         self.form = form
         self.groups = Groups(general, form.needed)
@@ -80,16 +82,42 @@ class Analysis:
         self.passes: dict[Var, set[Var]] = {}  # parameter → parameters of callers that are handed to it
         self.readings: dict[Var, list[Var]] = {}  # variable that changes → the variables that it is read in
 
-    def run(self, elsewhere: set[Function]) -> Groups:
-        """elsewhere: functions that unknown code calls; they get and give general maps."""
+    def judge(self, elsewhere: set[Function]) -> None:
+        """Spoils groups of which the order of uses doesn't permit bare maps. elsewhere: functions that unknown code
+        calls; they get and give general maps."""
         for function in elsewhere:
             for member in (function, *function.params):
                 self.groups.spoil(member, "called from elsewhere")
-        self.unite()
-        self.find_owners()
         for code in self.code:
             Liveness(self, code.function).block(code.block, {}, {})
-        return self.groups
+
+    def look_again(self, general: frozenset[Any], elsewhere: set[Function]) -> None:
+        """Finds the groups anew that have lost members. general: all members that have general maps by now."""
+        members = self.touched(general - self.groups.general)
+        named = members | {member.function for member in members if type(member) is Part}
+        again = Analysis([part for part in self.code if concerns(part, named, self.form)], self.form, general)
+        again.own = self.own
+        again.unite()
+        again.judge(elsewhere)
+        self.groups.replace(members, again.groups)
+
+    def touched(self, lost: Iterable[Any]) -> set[Any]:
+        """The members of the groups that have some members, and of those that hold what is read from the same
+        variables."""
+        members: set[Any] = set()
+        todo = list(lost)
+        while todo:
+            member = todo.pop()
+            if member in members:
+                continue
+            group = self.groups.known(member)
+            new = [member] if group is None else group.members
+            members.update(new)
+            for other in new:
+                if type(other) is Var:
+                    todo += self.names_of(other)
+                    todo += self.readings.get(other, ())
+        return members
 
     # Groups
 

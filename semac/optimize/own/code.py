@@ -6,7 +6,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Op, Ref
-from semac.anf.walk import all_blocks, bound, exit_operands, operands
+from semac.anf.walk import OPERANDS, all_blocks, bound, exit_operands
 from semac.ir.intrinsics import ADD_KNOWN, KNOWN_MULTI
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
@@ -14,6 +14,7 @@ from semac.optimize.own.representation import Representation, known_callee
 
 LOOPS = (anf.Loop, anf.For)
 HANDING = frozenset((anf.Call, *LOOPS))
+KEEPING = frozenset((anf.Move, anf.Assign, anf.Closure))
 
 
 class Code:
@@ -51,10 +52,15 @@ def is_relevant(code: Code, form: Representation) -> bool:
                 return True
         for instr in inner.instrs:
             op = instr.op
-            for part in (op, *operands(op)):
-                if part.type.tags and not part.type.tags & others:  # as `form.holds` says it
+            kind = type(op)
+            tags = op.type.tags
+            if tags and not tags & others:  # as `form.holds` says it
+                return True
+            for part in OPERANDS[kind](op):
+                tags = part.type.tags
+                if tags and not tags & others:
                     return True
-            if type(op) in HANDING:
+            if kind in HANDING:
                 if any(form.holds(param.type) for param in [*(param for param, _ in handed(op)), *starts(op)]):
                     return True
     return False
@@ -85,13 +91,14 @@ def called_elsewhere(code: list[Code]) -> set[Function]:
     functions = {part.function for part in code if part.function is not None and part.function.is_open}
     for part in code:
         for inner in part.blocks:
-            values = list(exit_operands(inner.exit))
+            values = exit_operands(inner.exit)
             for instr in inner.instrs:
                 op = instr.op
-                if type(op) is anf.Call and known_callee(op) is not None:
-                    values += op.args
-                elif type(op) not in (anf.Move, anf.Assign, anf.Closure) and not is_shown(op):
-                    values += operands(op)
+                kind = type(op)
+                if kind is anf.Call and known_callee(op) is not None:  # type: ignore[arg-type]
+                    values += op.args  # type: ignore[attr-defined]
+                elif kind not in KEEPING and not (kind is anf.CallRuntime and is_shown(op)):
+                    values += OPERANDS[kind](op)
             for value in values:
                 if value.type.refs:
                     functions.update(ref for ref in value.type.refs if type(ref) is Function)

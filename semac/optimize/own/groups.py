@@ -78,3 +78,14 @@ class Groups:
         if group.kind and group.kind != kind:
             group.reason = group.reason or "two kinds of maps"
         group.kind = kind
+
+    def replace(self, members: set[Member], new: Groups) -> None:
+        """Takes what is known of some members, which are whole groups, from other groups."""
+        self.general = new.general
+        self.spoilt = (self.spoilt - members) | (new.spoilt & members)
+        for member in members:
+            group = new.known(member)
+            if group is not None:
+                self.group_of[member] = group
+            else:
+                self.group_of.pop(member, None)

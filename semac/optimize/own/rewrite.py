@@ -16,7 +16,7 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis, analyzed
-from semac.optimize.own.code import Code
+from semac.optimize.own.code import LOOPS, Code
 from semac.optimize.own.representation import CHANGE, READ, TESTS, Representation, known_callee
 from semac.optimize.own.sinking import uses
 from semac.types.lattice import ANY, Type
@@ -248,7 +248,7 @@ class Rewriter:
             return [(value, part) for part, value in self.form.carried.parts(op)]
         if type(op) is anf.Assign:
             return [(op.value, op.var)]
-        if isinstance(op, anf.Loop | anf.For):
+        if isinstance(op, LOOPS):
             return list(zip(op.inits, op.params, strict=False))
         callee = known_callee(op) if type(op) is anf.Call else None
         return list(zip(op.args, callee.params, strict=True)) if callee is not None else []  # type: ignore[attr-defined]

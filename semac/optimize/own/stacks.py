@@ -24,7 +24,7 @@ from semac.optimize.membership import asked_in, give_truth, search_of
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis
 from semac.optimize.own.char_stacks import is_join, text_groups
-from semac.optimize.own.code import Code
+from semac.optimize.own.code import LOOPS, Code
 from semac.optimize.own.representation import CHANGE, READ, Representation, Use, known_callee
 from semac.optimize.own.rewrite import Rewriter, calls_any, rewrite_groups
 from semac.optimize.own.sinking import uses
@@ -145,7 +145,7 @@ def bind_short_lists(block: Block) -> None:
 
     for instr in block.instrs:
         op = instr.op
-        if isinstance(op, anf.Loop | anf.For):
+        if isinstance(op, LOOPS):
             pairs = zip(op.params, op.inits, strict=False)  # that of `reduce` starts from the first item
             op.inits = [bound(init) if is_list(param) else init for param, init in pairs]
         elif (type(op) is anf.Call and known_callee(op) is not None) or (type(op) is anf.Assign and is_list(op.var)):

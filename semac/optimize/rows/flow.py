@@ -6,6 +6,7 @@ What isn't listed here shows its operands to others, and what it gives comes fro
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
@@ -57,6 +58,7 @@ def names_fields(pattern: MapPattern) -> bool:
     return is_plain and bool(entries)
 
 
+@cache
 def is_atomic(expr: TypeExpr) -> bool:
     """Whether no value of a type holds others."""
     if type(expr) is UnionType:
@@ -64,6 +66,7 @@ def is_atomic(expr: TypeExpr) -> bool:
     return type(expr) is Name and expr.name in ATOMIC
 
 
+@cache
 def holds_atoms(expr: TypeExpr) -> bool:
     """Whether values of a type hold nothing but atoms."""
     if type(expr) is UnionType:
@@ -129,9 +132,11 @@ class Flows:
     def value(self, expr: Expr) -> Place:
         """The place of an operand."""
         if type(expr) is Ref:
-            self.read.add(expr.var)
-            self.hold(expr.var)
-            return self.of(expr.var)
+            var = expr.var
+            self.read.add(var)
+            if var.function is not None or type(var.op) is Closure:
+                self.hold(var)
+            return self.of(var)
         if type(expr) is Lit and type(expr.value) in PLAIN:
             return self.atom
         if type(expr) is Lit and type(expr.value) is List:

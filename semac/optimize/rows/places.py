@@ -115,31 +115,17 @@ def join(a: Place, b: Place) -> None:
     """Has two places, and what is inside them, be one."""
     todo = [(a, b)]
     while todo:
-        first, second = map(found, todo.pop())
+        first, second = todo.pop()
+        if first.forward is not None:
+            first = found(first)
+        if second.forward is not None:
+            second = found(second)
         if first is second or first.is_atom or second.is_atom:
             continue
         if second.extent > first.extent:
             first, second = second, first  # what holds little goes to what holds much: the time stays linear
         second.forward = first
-        first.sites += second.sites
-        first.sizes |= second.sizes
-        first.asked |= second.asked
-        first.most = max(first.most, second.most)
-        first.is_seen |= second.is_seen
-        first.is_deep |= second.is_deep
-        if second.fields or second.common is not None:
-            if not second.fields <= first.fields:
-                first.fields |= second.fields
-            first.needs |= second.needs
-            if second.common is not None:
-                first.common = second.common if first.common is None else first.common & second.common
-        first.is_open |= second.is_open
-        first.is_changed |= second.is_changed
-        first.is_read |= second.is_read
-        first.is_key |= second.is_key
-        first.is_exported |= second.is_exported
-        first.is_mixed |= second.is_mixed
-        first.is_called |= second.is_called
+        add(first, second)
         if first.functions or second.functions or first.calls or second.calls:
             todo += joined_functions(first, second)
         if second.keys is not None:
@@ -160,6 +146,42 @@ def join(a: Place, b: Place) -> None:
                 todo.append((first.parts[key], part))
             else:
                 first.set_part(key, part)
+
+
+def add(first: Place, second: Place) -> None:
+    """Notes of a place what is known of one that is joined to it: most often little, so that asking is cheapest."""
+    if second.sites:
+        first.sites += second.sites
+    if second.sizes:
+        first.sizes |= second.sizes
+    if second.asked:
+        first.asked |= second.asked
+    if second.most > first.most:
+        first.most = second.most
+    if second.fields or second.common is not None:
+        if not second.fields <= first.fields:
+            first.fields |= second.fields
+        first.needs |= second.needs
+        if second.common is not None:
+            first.common = second.common if first.common is None else first.common & second.common
+    if second.is_seen:
+        first.is_seen = True
+    if second.is_deep:
+        first.is_deep = True
+    if second.is_open:
+        first.is_open = True
+    if second.is_changed:
+        first.is_changed = True
+    if second.is_read:
+        first.is_read = True
+    if second.is_key:
+        first.is_key = True
+    if second.is_exported:
+        first.is_exported = True
+    if second.is_mixed:
+        first.is_mixed = True
+    if second.is_called:
+        first.is_called = True
 
 
 def joined_functions(first: Place, second: Place) -> list[tuple[Place, Place]]:

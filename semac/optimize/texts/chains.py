@@ -19,6 +19,8 @@ from semac.types.lattice import FLAT, NATURAL, STR, Type, atom, make
 
 STRING = atom(STR)
 ORDERS = frozenset(("sort", "reverse"))
+ENDS = frozenset((*JOINS, *COUNTS))
+LINKS = ORDERS.union(LISTS)
 
 
 def join_at_once(unit: Unit) -> None:
@@ -28,7 +30,8 @@ def join_at_once(unit: Unit) -> None:
         for form in unit.blocks
         for block in all_blocks(form)
         for instr in block.instrs
-        if type(instr.op) is CallBuiltin and instr.op.name in JOINS | COUNTS and len(instr.op.args) == 1
+        if type(instr.op) is CallBuiltin and instr.op.name in ENDS and len(instr.op.args) == 1
+        if type(link := made_by(instr.op.args[0])) is CallBuiltin and link.name in LINKS
     ]
     if not ends:
         return
@@ -53,6 +56,11 @@ def join_at_once(unit: Unit) -> None:
     for form in unit.blocks if dropped else ():
         for block in all_blocks(form):
             block.instrs = [instr for instr in block.instrs if instr.var not in dropped]
+
+
+def made_by(value: Expr) -> Op | None:
+    """The operation whose value an operand is, as far as that is known."""
+    return value.var.op if type(value) is Ref else None
 
 
 def chain(value: Expr, counts: Counter[Var]) -> list[tuple[Var, CallBuiltin]]:

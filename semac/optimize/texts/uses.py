@@ -18,7 +18,6 @@ from semac.anf.nodes import (
     Block,
     CallBuiltin,
     Comprehension,
-    For,
     If,
     Iteration,
     Let,
@@ -78,7 +77,7 @@ class Candidates:
 
     def instruction(self, instr: Let) -> None:
         op, var = instr.op, instr.var
-        if isinstance(op, For | Comprehension):
+        if isinstance(op, Iteration):
             for position, item in items_of(op):
                 self.loop(op, position, item)
         if type(op) is CallBuiltin and (op.name in JOINS or op.name in COUNTS) and len(op.args) == 1:

@@ -57,6 +57,17 @@ class Makers(dict[type, Callable[["Copier", Any], Any]]):
 MAKERS = Makers()
 
 
+def keeper(slots: tuple[str, ...]) -> Callable[[Any, Any], None]:
+    """A function that gives an object some attributes of another one, written out as there are many such objects."""
+    scope: dict[str, Any] = {}
+    exec("def keep(before, after):\n" + "\n".join(f"    after.{slot} = before.{slot}" for slot in slots), scope)
+    keep: Callable[[Any, Any], None] = scope["keep"]
+    return keep
+
+
+keep_var, keep_function = keeper(KEPT_OF_VAR), keeper(KEPT_OF_FUNCTION)
+
+
 class Copier:
     """Copies what belongs to one function of the top level; globals, types and record types are shared.
 
@@ -113,18 +124,19 @@ class Copier:
 
     def fill_var(self, before: Var, after: Var) -> None:
         Var.__init__(after, before.name, None)
-        for slot in KEPT_OF_VAR:
-            setattr(after, slot, getattr(before, slot))
+        keep_var(before, after)
         after.type = NEVER
-        after.owner = self.copy(before.owner)
-        after.function = self.copy(before.function)
-        after.loop = self.copy(before.loop)
+        if before.owner is not None:
+            after.owner = self.copy(before.owner)
+        if before.function is not None:
+            after.function = self.copy(before.function)
+        if before.loop is not None:
+            after.loop = self.copy(before.loop)
         self.vars.append((before, after))
 
     def fill_function(self, before: Function, after: Function) -> None:
         Function.__init__(after, before.name, None)
-        for slot in KEPT_OF_FUNCTION:
-            setattr(after, slot, getattr(before, slot))
+        keep_function(before, after)
         self.functions.append(after)
         after.parent = self.made.get(id(before.parent), before.parent)
         after.params = self.copy(before.params)

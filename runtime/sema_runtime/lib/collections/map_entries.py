@@ -193,10 +193,10 @@ def map_update(collection: Any, key: Any, function: Any) -> Map:
 
 def updated_map(collection: Any, key: Any) -> Map:
     """The map of which `map/update` replaces the value under key; raises for what is no map, and for a mutable key."""
-    if type(collection) is not Map:
-        collection = changing(collection, key, "map/update: argument 1 must be a map; applies fn to the value at key")
     if type(key) not in ATOMIC:
         check_key(key, "map/update")
+    if type(collection) is not Map:
+        collection = changing(collection, key, "map/update: argument 1 must be a map; applies fn to the value at key")
     return collection  # type: ignore[no-any-return]
 
 

@@ -136,6 +136,8 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         d = collection.d
         if len(d) <= SMALL:
             if type(key) not in ATOMIC:
+                if len(more) & 1:
+                    raise SemaError(ASSOC_ARGUMENTS)
                 key = assoc_key(key)
             new: Map = _new(kind)
             new._order = new._face = None
@@ -163,12 +165,12 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         raise SemaError(ASSOC_ARGUMENTS)
     if len(more) % 2:
         raise SemaError(ASSOC_ARGUMENTS)
-    source = changing(collection, key if not more else first_keyword((key, *more[::2])), ASSOC)
     if type(key) not in KEYS:
         check_key(key, "assoc")
     for other in more[::2]:
         if type(other) not in KEYS:
             check_key(other, "assoc")
+    source = changing(collection, key if not more else first_keyword((key, *more[::2])), ASSOC)
     return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
 
 
@@ -339,9 +341,9 @@ def hashmap_assoc(*args: Any) -> HashMap:
     """
     if len(args) < 3 or len(args) % 2 == 0:
         raise SemaError("hashmap/assoc: requires hashmap and even number of key-value pairs")
-    result = _hashmap(args[0], "hashmap/assoc")
     for key in args[1::2]:
         check_key(key, "hashmap/assoc")
+    result = _hashmap(args[0], "hashmap/assoc")
     for key, value in zip(args[1::2], args[2::2], strict=True):
         result = result.assoc(key, value)
     return result
