@@ -15,6 +15,7 @@ from sema_runtime.values.atoms import Keyword
 from semac.anf.build import is_fixed
 from semac.anf.nodes import (
     AnyPattern,
+    Assign,
     Block,
     Call,
     CallBuiltin,
@@ -33,6 +34,7 @@ from semac.anf.nodes import (
     MapPattern,
     Match,
     Move,
+    Read,
     Ref,
     Result,
     SequencePattern,
@@ -87,6 +89,8 @@ class Carriers:
         self.uses: dict[Var, list[Use]] = {}
         self.captured: set[Var] = set()
         self.leaving: dict[Any, set[Block]] = {}
+        self.set: dict[Var, list[Expr]] = {}  # variables without a name that branches assign → what they assign
+        self.readers: dict[Var, list[Var]] = {}  # the same → the variables that get what they have
         self.keys: dict[Var, Keys] = {}
         self.nothing: set[Var] = set()  # what nothing flows into, as all branches go on in a loop
         self.kept: set[Var] = set()
@@ -117,6 +121,8 @@ class Carriers:
                 self.loop(op)
             if type(op) is Closure:
                 self.captured.update(ref.var for ref in refs(op.function.code))
+            if type(op) is Assign and not op.var.name and not op.var.is_global:
+                self.set.setdefault(op.var, []).append(op.value)
             for inner in blocks(op):
                 self.owner[inner] = instr
                 self.scan(inner, op if type(op) in LOOPS and inner is not getattr(op, "after", None) else loop)
@@ -146,6 +152,9 @@ class Carriers:
             self.flows[var] = [op.value]
         elif is_level(op):
             self.flows[var] = [op.args[0]]  # type: ignore[attr-defined]
+        elif type(op) is Read and not op.var.name and not op.var.is_global:
+            self.flows[var] = self.set.setdefault(op.var, [])
+            self.readers.setdefault(op.var, []).append(var)
         elif type(op) is For and self.never_breaks(op):
             self.flows[var] = [op.after.exit.value] if type(op.after.exit) is Result else []
         elif type(op) in JOINS and not (type(op) is Match and op.lenient):
@@ -226,11 +235,18 @@ class Carriers:
             return self.flow(block, instr.var)
         if type(op) in (Loop, For) and position < len(op.inits):
             return self.flow(block, op.params[position])
+        if type(op) is Assign:
+            return self.flow(block, self.reader(op.var))
         if type(op) is Call and position - 1 in self.given.get(op, NONE):
             subject = operands(op)[position]
             is_map = not is_vector(self.keys[subject.var])  # type: ignore[union-attr]
             return Use(block, "read" if is_map else "escape", self.given[op][position - 1])
         return Use(block, "escape")
+
+    def reader(self, var: Var) -> Var | None:
+        """The one variable that gets what branches have assigned to another."""
+        readers = self.readers.get(var, [])
+        return readers[0] if len(readers) == 1 else None
 
     def flow(self, block: Block, target: Any) -> Use:
         return Use(block, "flow", target=target) if target in self.keys else Use(block, "escape")
@@ -262,6 +278,8 @@ class Carriers:
         if var in self.params:
             return all(keys.values()) and var not in self.captured and self.leave(var, escapes)
         instr, block = self.defined[var]
+        if type(instr.op) is Read:
+            return not escapes and all(keys.values()) and self.reader(instr.op.var) is var
         if type(instr.op) in JOINS:
             return not escapes
         if len(escapes) == len(uses) + (var in self.captured):

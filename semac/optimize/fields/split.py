@@ -53,7 +53,7 @@ from semac.anf.walk import (
 )
 from semac.fingerprint import is_traced
 from semac.ir.identifiers import mangle
-from semac.ir.intrinsics import BREAKPOINT
+from semac.ir.intrinsics import BREAKPOINT, KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.fields.carriers import (
@@ -133,6 +133,7 @@ class Splitter:
         self.params: dict[Any, list[Var]] = {}  # of loops, as they were
         self.place: Any = None  # of the operation at hand
         self.joins: dict[Block, Fields] = {}  # blocks whose carrier goes to variables, and these
+        self.assigned_to: dict[Var, dict[Any, Var]] = {}  # variables that branches assign → those for the fields
 
     def run(self) -> None:
         self.block(self.code.block)
@@ -277,7 +278,7 @@ class Splitter:
         return Ref(var)
 
     def field_var(self, key: Any, of: Var) -> Var:
-        hint = mangle(key.name) if type(key) is Keyword else f"{mangle(of.name or 'part')}_{key + 1}"
+        hint = hint_of(key) if type(key) is Keyword else f"{mangle(of.name or 'part')}_{key + 1}"
         return temporary(hint, self.owner)
 
     # Instructions
@@ -289,8 +290,13 @@ class Splitter:
         if var in self.keys:
             if type(op) in JOINS:
                 self.join(instr)
+            elif type(op) is Read:
+                self.read_assigned(var, op)
             else:
                 self.made(instr)
+            return
+        if type(op) is Assign and (reader := self.carriers.reader(op.var)) in self.keys:
+            self.assign(op, reader)
             return
         keys = read_keys(op)
         subject = operands(op)[0] if keys is not None else None
@@ -335,6 +341,27 @@ class Splitter:
         if instr.var in self.carriers.kept:
             instr.op = instr.var.op = whole(fields, op.span)
             self.out.append(instr)
+
+    def assigned_fields(self, var: Var, reader: Var) -> dict[Any, Var]:
+        """The variables of the fields of one that branches assign. reader: the variable that gets what it has."""
+        if var not in self.assigned_to:
+            self.assigned_to[var] = {key: self.field_var(key, reader) for key in self.kept_keys(reader)}
+            for field in self.assigned_to[var].values():
+                field.assigned, field.type = 1, NEVER
+        return self.assigned_to[var]
+
+    def assign(self, op: Assign, reader: Any) -> None:
+        given = self.given(op.value)
+        for key, var in self.assigned_fields(op.var, reader).items() if given else ():
+            self.out.append(Let(None, Assign(var, again(given[key].value), "local", span=op.span)))
+
+    def read_assigned(self, var: Any, op: Read) -> None:
+        self.fields[var] = {}
+        for key, source in self.assigned_fields(op.var, var).items():
+            value = self.field_var(key, var)
+            value.op = Read(source)
+            self.out.append(Let(value, value.op))
+            self.fields[var][key] = Field(Ref(value))
 
     def read(self, instr: Let, fields: Fields) -> None:
         op: Any = instr.op
@@ -452,3 +479,18 @@ def again(value: Expr) -> Expr:
     if type(value) is Ref:
         return Ref(value.var, value.type)
     return Lit(value.value, value.type) if type(value) is Lit else value
+
+
+def looked_up(value: Expr, keys: list[Any], owner: Function | None, span: Any, out: list[Let]) -> list[Expr]:
+    """The fields of a map. out: gets the instructions."""
+    found: list[Expr] = []
+    for key in keys:
+        var = temporary(hint_of(key), owner)
+        var.op = CallRuntime(KEYWORD_GET, [again(value), literal(key)], span=span)
+        out.append(Let(var, var.op))
+        found.append(Ref(var))
+    return found
+
+
+def hint_of(key: Any) -> str:
+    return mangle(key.name)

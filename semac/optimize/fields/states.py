@@ -28,7 +28,6 @@ from semac.anf.nodes import (
     Block,
     Call,
     CallBuiltin,
-    CallRuntime,
     Destructure,
     Expr,
     For,
@@ -46,15 +45,14 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import exit_operands, operands, params_of
 from semac.fingerprint import is_traced
-from semac.ir.identifiers import mangle
-from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import function_of
 from semac.optimize.fields.arguments import is_field_read
 from semac.optimize.fields.carriers import JOINS, Carriers, is_assoc, is_level, read_keys
+from semac.optimize.fields.entered import enter, entered_parameters
 from semac.optimize.fields.parts import Parts, Site, ends_of, is_raised, may_fall_through
-from semac.optimize.fields.split import again, split_code, stops
+from semac.optimize.fields.split import again, hint_of, looked_up, split_code, stops
 from semac.optimize.infer.flow import inferred
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
@@ -72,11 +70,16 @@ def thread_states(unit: Unit) -> None:
         return
     code = all_code(unit)
     states = States(code)
-    if states.find():
-        inferred(unit)
-        states.keep_known()
-        for part in states.rewrite():
-            split_code(Code(part.block, part.function))
+    entered = entered_parameters(code)
+    if not states.find() and not entered:
+        return
+    inferred(unit)
+    states.keep_known()
+    for part in states.rewrite():
+        split_code(Code(part.block, part.function))
+    for part, param in entered:
+        if param in part.function.params:  # type: ignore[union-attr]
+            enter(Code(part.block, part.function), param)
 
 
 class State:
@@ -410,21 +413,6 @@ def fits(state: State) -> bool:
 
 def in_order(keys: Iterable[Any]) -> list[Any]:
     return sorted(keys, key=lambda keyword: str(keyword.name))
-
-
-def hint_of(key: Any) -> str:
-    return mangle(key.name)
-
-
-def looked_up(value: Expr, keys: list[Any], owner: Function | None, span: Any, out: list[Let]) -> list[Expr]:
-    """The fields of a state."""
-    found: list[Expr] = []
-    for key in keys:
-        var = temporary(hint_of(key), owner)
-        var.op = CallRuntime(KEYWORD_GET, [again(value), literal(key)], span=span)
-        out.append(Let(var, var.op))
-        found.append(Ref(var))
-    return found
 
 
 def changed_state(var: Var, state: Expr, keys: list[Any], value: Var, span: Any) -> list[Let]:

@@ -1,0 +1,104 @@
+"""Functions that go on in a loop with a state that they are given have its fields in variables from the start.
+
+    (define (run cache n)
+      (let loop ((i 0) (cache cache)) (if (= i n) cache (loop (+ i 1) (fetch cache i)))))
+
+looks the fields of the cache up once, so that the loop is one over these (`split.py`). Assumes inferred types. Sound
+because types say that the parameter surely is a map of just these keywords, and because maps don't change: one that is
+made of the fields of another is equal to it. Where `carriers.py` doesn't say that this map is never made, nothing is
+rewritten.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.anf.build import is_fixed
+from semac.anf.literals import literal
+from semac.anf.nodes import Block, Call, Expr, For, Let, Loop, MakeMap, Ref
+from semac.anf.walk import map_exit, map_operands
+from semac.ir.nodes import Var
+from semac.optimize.fields.carriers import Carriers, is_assoc, is_level
+from semac.optimize.fields.split import looked_up, split_code
+from semac.optimize.loops.functions import temporary
+from semac.optimize.own.code import Code
+from semac.types.lattice import MAP
+
+MOST_FIELDS = 8
+
+
+def entered_parameters(code: list[Code]) -> list[tuple[Code, Var]]:
+    """The parameters with which a loop begins that changes fields, or hands on what it has."""
+    return [(part, param) for part in code if part.function is not None for param in inits_of(part)]
+
+
+def inits_of(part: Code) -> list[Var]:
+    params = set(part.function.params)  # type: ignore[union-attr]
+    begun: dict[Var, Any] = {}  # variables of loops → the parameter that they are at first
+    used: set[Var] = set()
+    for block in part.blocks:
+        for instr in block.instrs:
+            op: Any = instr.op
+            if type(op) in (Loop, For):
+                for var, init in zip(op.params, op.inits, strict=False):
+                    if type(init) is Ref and init.var in params:
+                        begun[var] = init.var
+            elif is_assoc(op) or is_level(op):
+                used.add(op.args[0].var)
+            elif type(op) is Call:
+                used.update(arg.var for arg in op.args if type(arg) is Ref)
+    found = {param for var, param in begun.items() if var in used}
+    return [param for param in part.function.params if param in found and is_fixed(param) and not param.early]  # type: ignore[union-attr]
+
+
+def enter(part: Code, param: Var) -> bool:
+    """Has a function look the fields of a parameter up where it begins, if its loop then is one over variables."""
+    type_ = param.type
+    if type_ is None or not type_.only(MAP) or not type_.shape or type_.optional or len(type_.shape) > MOST_FIELDS:
+        return False
+    if param in Carriers(part).captured:
+        return False
+    keys = [key for key, _ in type_.shape]
+    span = part.function.body.span  # type: ignore[union-attr]
+    before: list[Let] = []
+    fields = looked_up(Ref(param), keys, part.function, span, before)
+    state = temporary(param.name or param.hint, part.function)
+    items: list[Expr] = [item for key, field in zip(keys, fields, strict=True) for item in (literal(key), field)]
+    state.op = MakeMap(items, span=span)
+    rename(part.blocks, param, state)
+    part.block.instrs[:0] = [*before, Let(state, state.op)]
+    changed = Code(part.block, part.function)
+    if is_split(changed, state):
+        split_code(changed)
+        return True
+    del part.block.instrs[: len(before) + 1]
+    rename(part.blocks, state, param)
+    return False
+
+
+def rename(blocks: list[Block], old: Var, new: Var) -> None:
+    """Puts a variable in the place of another one, closures left out."""
+
+    def renamed(value: Expr) -> Expr:
+        return Ref(new, value.type) if type(value) is Ref and value.var is old else value
+
+    for block in blocks:
+        for instr in block.instrs:
+            map_operands(instr.op, renamed)
+        map_exit(block.exit, renamed)
+
+
+def is_split(code: Code, state: Var) -> bool:
+    """Whether a map that a function makes at first, and the loops that begin with it, are variables."""
+    carriers = Carriers(code)
+    if not carriers.find() or state not in carriers.keys or state in carriers.kept:
+        return False
+    ops: list[Any] = [instr.op for block in code.blocks for instr in block.instrs]
+    begun = [
+        var
+        for op in ops
+        if type(op) in (Loop, For)
+        for var, init in zip(op.params, op.inits, strict=False)
+        if type(init) is Ref and init.var is state
+    ]
+    return all(var in carriers.keys for var in begun)
