@@ -15,16 +15,41 @@ from typing import Any
 
 from semac.anf.build import is_fixed
 from semac.anf.literals import literal
-from semac.anf.nodes import Block, Call, Expr, For, Let, Loop, MakeMap, Ref
+from semac.anf.nodes import Block, Call, Expr, For, Jump, Let, Loop, MakeMap, Ref
 from semac.anf.walk import map_exit, map_operands
 from semac.ir.nodes import Var
 from semac.optimize.fields.carriers import Carriers, is_assoc, is_level
 from semac.optimize.fields.split import looked_up, split_code
 from semac.optimize.loops.functions import temporary
+from semac.optimize.loops.named import own_loop
 from semac.optimize.own.code import Code
 from semac.types.lattice import MAP
 
 MOST_FIELDS = 8
+
+
+def give_loops(code: list[Code]) -> bool:
+    """Gives functions that go on by tail calls with fields of a parameter changed, or with what a function has made of
+    it, a loop of their own. Returns whether there were any."""
+    found = [part.function for part in code if part.function is not None and goes_on_changed(part)]
+    for function in found:
+        function.code = own_loop(function, function.body.span)
+    return bool(found)
+
+
+def goes_on_changed(part: Code) -> bool:
+    function = part.function
+    if function is None or not function.self_tail or function.is_open:
+        return False
+    params = set(function.params)
+    for block in part.blocks:
+        exit_ = block.exit
+        for value in exit_.args if type(exit_) is Jump and exit_.target is function else ():
+            op: Any = value.var.op if type(value) is Ref and is_fixed(value.var) else None
+            given = op.args if type(op) is Call else op.args[:1] if is_assoc(op) else ()
+            if any(type(arg) is Ref and arg.var in params for arg in given):
+                return True
+    return False
 
 
 def entered_parameters(code: list[Code]) -> list[tuple[Code, Var]]:

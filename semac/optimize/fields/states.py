@@ -50,7 +50,7 @@ from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import function_of
 from semac.optimize.fields.arguments import is_field_read
 from semac.optimize.fields.carriers import JOINS, Carriers, is_assoc, is_level, read_keys
-from semac.optimize.fields.entered import enter, entered_parameters
+from semac.optimize.fields.entered import enter, entered_parameters, give_loops
 from semac.optimize.fields.parts import Parts, Site, ends_of, is_raised, may_fall_through
 from semac.optimize.fields.split import again, hint_of, looked_up, split_code, stops
 from semac.optimize.infer.flow import inferred
@@ -69,6 +69,8 @@ def thread_states(unit: Unit) -> None:
     if "fields" in left_out(unit):
         return
     code = all_code(unit)
+    if give_loops(code):
+        code = all_code(unit)
     states = States(code)
     entered = entered_parameters(code)
     if not states.find() and not entered:

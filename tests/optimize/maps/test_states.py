@@ -86,3 +86,46 @@ def test_a_walk_hands_its_fields_on() -> None:
 def test_one_changed_field_is_given_as_it_is() -> None:
     text = python(STATES["one field"])
     assert "kw_n" not in text.split("def add(")[1].split("def ")[0]
+
+
+ENTERED = {
+    "tail calls": (
+        "(define (step s) (if (even? (:n s)) (assoc s :n (quotient (:n s) 2) :steps (+ 1 (:steps s)))"
+        " (assoc s :n (+ 1 (* 3 (:n s))) :steps (+ 1 (:steps s)) :odd (cons (:n s) (:odd s)))))"
+        " (define (go s limit) (cond ((= 1 (:n s)) s) ((> (:steps s) limit) (assoc s :n -1))"
+        " (else (go (step s) limit)))) (define (start n) {:n n :steps 0 :odd '()})"
+        " (list (go (start 27) 1000) (map (fn (n) (go (start n) 9)) (range 1 9)))"
+    ),
+    "a loop that gives a pair": (
+        "(define (make n) {:size n :known {} :hits 0}) (define (fetch c k) (if (contains? (:known c) k)"
+        " [(get (:known c) k) (assoc c :hits (+ 1 (:hits c)))] [(* k k) (assoc-in c [:known k] (* k k))]))"
+        " (define (run c n) (let loop ((i 0) (c c) (sum 0)) (if (= i n) [sum c] (let (([v c] (fetch c (mod (* i i) 7))))"
+        " (loop (+ i 1) c (+ sum v)))))) (list (run (make 3) 9) (first (run (make 1) 20)))"
+    ),
+    "a state that is read after the loop": (
+        "(define (run s n) (let ((t (foldl (fn (t i) (assoc t :n (+ i (:n t)) :m i)) s (range n)))) (list s t (:n s))))"
+        " (define (go k) (run {:n k :m 0 :name :x} 4)) (list (go 1) (go 2))"
+    ),
+    "a state that a closure keeps": (
+        "(define (run s n) (let loop ((i 0) (s s) (fs '())) (if (= i n) (map (fn (f) (f)) fs)"
+        " (loop (+ i 1) (assoc s :n i) (cons (fn () (:n s)) fs))))) (list (run {:n 7 :m 1} 3))"
+    ),
+    "an error in a round": (
+        "(define (run s n) (let loop ((i 0) (s s)) (if (= i n) s (loop (+ i 1) (assoc s :n (quotient 6 (- 2 i)))))))"
+        " (list (run {:n 7 :m 1} 2) (try (run {:n 7 :m 1} 3) (catch e (:message e))))"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENTERED)
+@pytest.mark.parametrize("skipped", ["", "states", "fields"])
+def test_loops_are_entered_with_fields(name: str, skipped: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run(ENTERED[name], optimize=False)
+    monkeypatch.setenv("SEMA_SKIP", skipped)
+    for mode in ("program", "module"):
+        assert run(ENTERED[name], mode=mode) == plain
+
+
+@pytest.mark.parametrize("name", ["tail calls", "a loop that gives a pair"])
+def test_loops_have_variables_for_fields(name: str) -> None:
+    assert "assoc" not in python(ENTERED[name]) and "with_entr" not in python(ENTERED[name])
