@@ -9,7 +9,6 @@ from typing import Any
 
 from sema_runtime.values.lists import List
 from semac.anf.nodes import (
-    Block,
     CallBuiltin,
     Comprehension,
     Expr,
@@ -30,7 +29,7 @@ from semac.generate.effects import PLAIN_KEYS, value_type
 from semac.generate.functions import count_asked, own_operations
 from semac.generate.fusion import is_part_of_map, values_of
 from semac.generate.loops import always_jumps, go_on_around, jumps
-from semac.generate.nest import block_weight, expr_weight, is_ordered
+from semac.generate.nest import block_weight, is_ordered
 from semac.generate.pyast import (
     Loc,
     assign,
@@ -45,6 +44,7 @@ from semac.generate.pyast import (
 )
 from semac.generate.sources import (
     is_at_hand,
+    is_expression,
     is_list_object,
     is_python_range,
     items_at_hand,
@@ -267,10 +267,6 @@ def spread(c: Context, value: Expr) -> ast.expr:
     if value.type.only(LIST) and is_list_object(value) and not c.module.unit.is_text:
         return items_at_hand(value, printed, c.current)
     return printed
-
-
-def is_expression(block: Block) -> bool:
-    return type(block.exit) is Result and not block.instrs and expr_weight(block.exit.value) > 0
 
 
 # The same as statements

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from sema_runtime.values.lists import List
 from semac.anf.nodes import (
+    Block,
     Call,
     CallBuiltin,
     CallRuntime,
@@ -28,6 +29,7 @@ from semac.anf.nodes import (
 from semac.anf.walk import blocks
 from semac.generate.context import Context
 from semac.generate.fusion import is_range
+from semac.generate.nest import expr_weight
 from semac.generate.pyast import (
     Loc,
     attribute,
@@ -37,6 +39,7 @@ from semac.generate.pyast import (
     loc_of,
 )
 from semac.generate.python_ops import MAKE_LISTS, list_items
+from semac.generate.truth import value_of
 from semac.ir.intrinsics import LISTS_OF_ROWS, MAP_CLASSES
 from semac.types.lattice import DICT, FLAT, INT, LIST, SEQUENCE, STR
 
@@ -53,6 +56,10 @@ def items(c: Context, source: Expr, who: str, loc: Loc) -> ast.expr:
         return items_of_rest(c, source)
     if is_python_range(source):
         return range_of(c.exprs(source.args), loc)
+    if type(source) is If and all(map(is_expression, blocks(source))) and any(map(gives_range, blocks(source))):
+        test = c.test(source.test)
+        then, otherwise = (items(c, value_of(block), who, loc) for block in blocks(source))
+        return ast.IfExp(test, then, otherwise, **loc)
     value = c.expr(source)
     if source.type.only(LIST) and is_list_object(source) and not c.module.unit.is_text:
         return items_at_hand(source, value, loc)
@@ -147,6 +154,14 @@ def is_bare_and_ordered(source: Expr) -> bool:
     if type(source) is not CallRuntime or source.path not in MAP_CLASSES:
         return False
     return source.type.key.only(INT) or source.type.key.only(STR)
+
+
+def is_expression(block: Block) -> bool:
+    return type(block.exit) is Result and not block.instrs and expr_weight(block.exit.value) > 0
+
+
+def gives_range(block: Block) -> bool:
+    return type(block.exit) is Result and is_python_range(block.exit.value)
 
 
 def is_python_range(source: Expr) -> TypeGuard[CallBuiltin]:

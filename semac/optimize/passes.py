@@ -39,6 +39,7 @@ from semac.optimize.fields.arguments import give_fields
 from semac.optimize.fields.multiple import make_vectors
 from semac.optimize.fields.parts import return_parts
 from semac.optimize.fields.split import split_maps
+from semac.optimize.fields.states import thread_states
 from semac.optimize.fields.threads import thread_tests
 from semac.optimize.fused import OUTER, fuse_calls
 from semac.optimize.infer.flow import infer
@@ -93,7 +94,7 @@ MAKES: dict[str, Kinds | None] = {
     "calls": SIMPLE | {Comprehension, For, "not"}, "seeds": SIMPLE | {"empty?"},
     "rounds": SIMPLE | {Loop}, "walks": SIMPLE | {For}, "pulled": SIMPLE | {For},
     "counting": SIMPLE | {"+", "-", "max", "min", "not", For},
-    "values": PARTS, "parts": PARTS, "arguments": PARTS, "fields": PARTS,
+    "values": PARTS, "parts": PARTS, "arguments": PARTS, "fields": PARTS, "states": PARTS | {"assoc"},
     "rows": SIMPLE | {Comprehension, MakeVector},
     "versions": PARTS | {Closure, Comprehension, Loop},
     "fused": SIMPLE | {"assoc"}, "levels": KEYS, "variables": KEYS, "own": KEYS, "inplace": KEYS,
@@ -137,6 +138,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("parts", return_parts, [Closure], needs="threads"),  # maps that callers take apart are returned as tuples
     Pass("arguments", give_fields, [MakeMap], needs="fields"),  # functions that read fields of a map get these alone
     Pass("fields", split_maps, (MakeMap, MakeVector, "list")),  # maps that nobody sees are a variable for each field
+    Pass("states", thread_states, ["assoc"], needs="infer"),  # states that functions give back are handed on as fields
     Pass("repeats", read_once, READ),  # parts that are read again are read once
     Pass("rows", make_tuples, ("list", "map/entries", MakeMap)),  # lists and maps that are only taken apart are tuples
     Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards

@@ -21,6 +21,7 @@ from semac.optimize.inplace.origins import MOST_KEYS, Path
 from semac.optimize.inplace.regions import Region, root, spoil
 from semac.optimize.inplace.roles import ALIAS, FILL, GIVE, LEAK, PARTS, READ, STORE, TAKE, Use, may_hold, sources_of
 from semac.optimize.inplace.summaries import Summaries, is_keyword
+from semac.optimize.own.carried import is_raise
 from semac.optimize.own.code import Code
 from semac.optimize.own.settled import overwritten, settled
 
@@ -101,6 +102,8 @@ class Order:
         for value in exit_operands(exit_):
             if may_hold(value):
                 live[value.var] = ANYHOW  # type: ignore[union-attr]
+        if block.instrs and is_raise(block.instrs[-1].op):
+            live = {}  # nothing follows but handlers around
         for instr in reversed(block.instrs):
             live = self.instruction(instr, live, always)
         return live

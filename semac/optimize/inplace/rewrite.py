@@ -52,28 +52,34 @@ def change_in_place(unit: Unit) -> None:
     near = concerned(code, shut)
     shut -= alone(near, shut)
     if near and not stops(unit):
-        functions = {part.function for part in code if part.function is not None}
-        Placing(near, shut, carried(code, DICT, lambda: functions - shut) or Carried()).run()
+        Placing(near, code, shut).run()
 
 
 class Placing:
-    """Finds and rewrites the changes of a unit. attempts: each `try` whose changes may be undone. spoilt: of each
-    part of the code, the regions of which it has shown that nothing can change in place."""
+    """Finds and rewrites the changes of a unit. code: the parts concerned, everything: all parts. carried: what
+    functions return in vectors. attempts: each `try` whose changes may be undone. spoilt: of each part of the code, the
+    regions of which it has shown that nothing can change in place."""
 
     flows: Flows
     attempts: set[anf.Try]
     spoilt: dict[Code, set[Region]]
 
-    def __init__(self, code: list[Code], shut: set[Function], carried: Carried) -> None:
+    def __init__(self, code: list[Code], everything: list[Code], shut: set[Function]) -> None:
         self.code = code
-        self.shut = shut
-        self.carried = carried
+        self.everything = everything
+        self.take_for_shut(shut)
         self.tokens: dict[Function, Var] = {}  # the parameters of functions that are handed a token
         self.with_own: set[anf.Call] = set()  # calls of functions that need a token which get one of their own
         self.changed: set[Any] = set()  # the variables that get a map that may have been changed in place
 
+    def take_for_shut(self, shut: set[Function]) -> None:
+        """Takes functions for those that get their callers' token."""
+        functions = {part.function for part in self.everything if part.function is not None}
+        self.shut = shut
+        self.carried = carried(self.everything, DICT, lambda: functions - shut) or Carried()
+
     def run(self) -> None:
-        acts = self.checked(frozenset())
+        acts = self.with_own_tokens(self.checked(frozenset()))
         for _ in range(MOST_ROUNDS):
             others = calls_to_detach(self.flows, self.spoilt)
             if not others:
@@ -90,6 +96,26 @@ class Placing:
             self.with_own = {call for call in self.flows.detached if known_callee(call) in self.tokens}
             for part in self.code:
                 self.rewrite(part, acts)
+
+    def with_own_tokens(self, acts: set[Let]) -> set[Let]:
+        """What can change in place if functions make tokens of their own whose loops change maps that callers keep: the
+        first change copies such a map, the others change the copy."""
+        calls = calls_of(self.code, self.shut)
+        more = {
+            function
+            for part in self.code
+            if (function := part.function) in calls and not function.self_tail and function not in calls[function]
+            if any(change_of(instr.op) and instr not in acts for block in inside_loops(part) for instr in block.instrs)
+        }
+        if not more:
+            return acts
+        known = self.flows, self.attempts, self.spoilt, self.shut, self.carried
+        self.take_for_shut(self.shut - more)
+        new = self.checked(frozenset())
+        if len(new) > len(acts):
+            return new
+        self.flows, self.attempts, self.spoilt, self.shut, self.carried = known
+        return acts
 
     def checked(self, detached: frozenset[anf.Call]) -> set[Let]:
         """The instructions that surely can change maps in place. detached: calls that get tokens of their own."""
@@ -309,22 +335,30 @@ def alone(code: list[Code], shut: set[Function]) -> set[Function]:
     """Functions with loops that make their tokens themselves: nothing changes in place after they have returned, so
     others may see what they give. Those are called once each time that a form, or a function which anybody calls, runs;
     or they are given no maps, so that a caller's token would mark nothing of theirs that is there before."""
-    called: dict[Function, bool] = {}  # whether each is called in places that run once alone
-    recursive: set[Function] = set()
+    calls = calls_of(code, shut)
+    found: set[Function] = set()
+    for part in code:
+        function = part.function
+        callers = calls.get(function) if function is not None else None
+        if callers and not function.self_tail and function not in callers and inside_loops(part):  # type: ignore[union-attr]
+            is_once = all(caller not in shut and not in_loop for caller, in_loop in callers.items())
+            if is_once or takes_no_maps(function):  # type: ignore[arg-type]
+                found.add(function)  # type: ignore[arg-type]
+    return found
+
+
+def calls_of(code: list[Code], shut: set[Function]) -> dict[Function, dict[Function | None, bool]]:
+    """Who calls each function of which all calls are known: whether a call stands in a loop."""
+    found: dict[Function, dict[Function | None, bool]] = {}
     for part in code:
         loops = set(inside_loops(part))
         for block in part.blocks:
             for instr in block.instrs:
                 callee = known_callee(instr.op) if type(instr.op) is anf.Call else None
                 if callee in shut:
-                    is_once = part.function not in shut and block not in loops
-                    called[callee] = is_once and called.get(callee, True)
-                    if callee is part.function:
-                        recursive.add(callee)
-    once = {function for function, is_once in called.items() if is_once or takes_no_maps(function)} - recursive
-    return {
-        part.function for part in code if part.function in once and not part.function.self_tail and inside_loops(part)
-    }
+                    callers = found.setdefault(callee, {})
+                    callers[part.function] = callers.get(part.function, False) or block in loops
+    return found
 
 
 def takes_no_maps(function: Function) -> bool:
@@ -377,4 +411,7 @@ def may_change(part: Code, shut: set[Function]) -> bool:
 
 def changing(part: Code, shut: set[Function]) -> list[Block]:
     """The blocks whose changes may pay. A function that makes its own token must change a map again and again."""
-    return part.blocks if part.function is None or part.function in shut else inside_loops(part)
+    if part.function is None or part.function in shut:
+        return part.blocks
+    in_loops = any(change_of(instr.op) for block in inside_loops(part) for instr in block.instrs)
+    return part.blocks if in_loops else []
