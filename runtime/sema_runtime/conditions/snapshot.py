@@ -71,7 +71,7 @@ def _around(frame: FrameType) -> list[Call]:
     """The calls above the function that caught an error, innermost first, up to one that a builtin made."""
     calls: list[Call] = []
     last: dict[str, Any] = {}
-    ours = True
+    ours = False  # the program's function may have been called by a builtin, or run a task for one that waits
     for call in callers_of(frame):
         if call[1] is not last:
             last, was_ours = call[1], ours
