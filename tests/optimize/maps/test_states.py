@@ -100,7 +100,8 @@ ENTERED = {
         "(define (make n) {:size n :known {} :hits 0}) (define (fetch c k) (if (contains? (:known c) k)"
         " [(get (:known c) k) (assoc c :hits (+ 1 (:hits c)))] [(* k k) (assoc-in c [:known k] (* k k))]))"
         " (define (run c n) (let loop ((i 0) (c c) (sum 0)) (if (= i n) [sum c]"
-        " (let (([v c] (fetch c (mod (* i i) 7)))) (loop (+ i 1) c (+ sum v)))))) (list (run (make 3) 9) (first (run (make 1) 20)))"
+        " (let (([v c] (fetch c (mod (* i i) 7)))) (loop (+ i 1) c (+ sum v))))))"
+        " (list (run (make 3) 9) (first (run (make 1) 20)))"
     ),
     "a state that is read after the loop": (
         "(define (run s n) (let ((t (foldl (fn (t i) (assoc t :n (+ i (:n t)) :m i)) s (range n)))) (list s t (:n s))))"
