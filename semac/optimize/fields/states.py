@@ -66,22 +66,37 @@ def thread_states(unit: Unit) -> None:
     """Rewrites the functions of a program."""
     if not unit.is_closed or unit.is_text or unit.is_input or unit.is_open or is_traced() or stops(unit):
         return
-    if "fields" in left_out(unit):
-        return
+    if "fields" not in left_out(unit):
+        hand_on(unit, None)
+
+
+def thread_states_of(unit: Unit, functions: set[Function]) -> set[Function | None]:
+    """The same for some functions of a module that the module alone calls. Returns those whose calls have changed or
+    that have such calls, None if a form has."""
+    if is_traced() or stops(unit) or {"states", "fields", "infer"} & left_out(unit):
+        return set()
+    return {part.function for part in hand_on(unit, functions)}
+
+
+def hand_on(unit: Unit, only: set[Function] | None) -> list[Code]:
+    """Rewrites functions of a unit and their calls; returns the code that has changed. only: those that may be
+    rewritten, None: all."""
     code = all_code(unit)
-    if give_loops(code):
+    if give_loops([part for part in code if only is None or part.function in only]):
         code = all_code(unit)
-    states = States(code)
-    entered = entered_parameters(code)
+    states = States(code, only)
+    entered = entered_parameters([part for part in code if only is None or part.function in only])
     if not states.find() and not entered:
-        return
+        return []
     inferred(unit)
     states.keep_known()
-    for part in states.rewrite():
+    changed = states.rewrite()
+    for part in changed:
         split_code(Code(part.block, part.function))
     for part, param in entered:
         if param in part.function.params:  # type: ignore[union-attr]
             enter(Code(part.block, part.function), param)
+    return changed
 
 
 class State:
@@ -107,8 +122,8 @@ class State:
 class States:
     """The functions of a unit that thread a state, each one at most."""
 
-    def __init__(self, code: list[Code]) -> None:
-        self.code = code
+    def __init__(self, code: list[Code], only: set[Function] | None = None) -> None:
+        self.only = only
         self.parts = Parts(code)
         self.states: dict[Function, State] = {}
 
@@ -119,7 +134,9 @@ class States:
             part = self.parts.part_of.get(function)
             if part is None or function.self_tail or not all(site.instr.op.head.var.is_global for site in sites):  # type: ignore[attr-defined]
                 continue
-            if may_fall_through(part.block) or not changes_fields(part):
+            if (self.only is not None and function not in self.only) or may_fall_through(part.block):
+                continue
+            if not changes_fields(part):
                 continue
             index = self.state_index(function, sites)
             if index is not None:

@@ -5,7 +5,8 @@ holds. Calls that begin in the module's own forms, and go on from function to fu
 reaches the copies is what these calls give them, as in a program that nobody imports. Inference computes it; nothing
 has to be proved. The public function stays as it is written for everybody else.
 
-Copies whose results the others take apart return tuples (`fields/parts.py`), as functions of a program do.
+Copies whose results the others take apart return tuples (`fields/parts.py`), those that hand a state on its fields
+(`fields/states.py`), as functions of a program do.
 
 A function gets one where inference knows more of an argument than a test could tell, and where that saves enough
 guards; so do functions on the way there. Forms below a main guard (`__name__`) aren't run in an import, so they don't
@@ -27,6 +28,7 @@ from semac.ir.intrinsics import ADD_OWN, EXTENDED
 from semac.ir.nodes import Function
 from semac.ir.unit import Unit, left_out
 from semac.optimize.fields.parts import return_parts_of
+from semac.optimize.fields.states import thread_states_of
 from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.flow import inferred
 from semac.optimize.infer.importing import code_at_import, is_alone
@@ -74,7 +76,8 @@ def make_closed_copies(unit: Unit, found: list[Definition], hot: set[Function]) 
         add_copy(unit, version)
         version.private.kinds = []
     redirect([*forms, *(version.private for version in copies.values())], copies)
-    changed = return_parts_of(unit, {version.private for version in copies.values() if version.public in hot})
+    hot_copies = {version.private for version in copies.values() if version.public in hot}
+    changed = return_parts_of(unit, hot_copies) | thread_states_of(unit, hot_copies)
     redirected = calls_of(copies, forms)
     if alone:
         unit.at_import = code_at_import(forms, [version.private for version in copies.values()]) | bodies
