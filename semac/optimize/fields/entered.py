@@ -3,10 +3,10 @@
     (define (run cache n)
       (let loop ((i 0) (cache cache)) (if (= i n) cache (loop (+ i 1) (fetch cache i)))))
 
-looks the fields of the cache up once, so that the loop is one over these (`split.py`). Assumes inferred types. Sound
-because types say that the parameter surely is a map of just these keywords, and because maps don't change: one that is
-made of the fields of another is equal to it. Where `carriers.py` doesn't say that this map is never made, nothing is
-rewritten.
+is given the fields of the cache, or looks them up once where anybody may call it, so that the loop is one over these
+(`split.py`). Assumes inferred types. Sound because types say that the parameter surely is a map of just these keywords,
+and because maps don't change: one that is made of the fields of another is equal to it. Where `carriers.py` doesn't say
+that this map is never made, nothing is rewritten.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from semac.anf.nodes import Block, Call, Expr, For, Jump, Let, Loop, MakeMap, Re
 from semac.anf.walk import map_exit, map_operands
 from semac.ir.nodes import Var
 from semac.optimize.fields.carriers import Carriers, is_assoc, is_level
-from semac.optimize.fields.split import looked_up, split_code
+from semac.optimize.fields.parts import Site
+from semac.optimize.fields.split import hint_of, looked_up, split_code
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.named import own_loop
 from semac.optimize.own.code import Code
@@ -76,29 +77,48 @@ def inits_of(part: Code) -> list[Var]:
     return [param for param in part.function.params if param in found and is_fixed(param) and not param.early]  # type: ignore[union-attr]
 
 
-def enter(part: Code, param: Var) -> bool:
-    """Has a function look the fields of a parameter up where it begins, if its loop then is one over variables."""
+def enter(part: Code, param: Var, sites: list[Site] | None) -> bool:
+    """Has a function begin with the fields of a parameter, if its loop then is one over variables. sites: its calls, by
+    which it gets them, None where others may call it: it looks them up then."""
     type_ = param.type
     if type_ is None or not type_.only(MAP) or not type_.shape or type_.optional or len(type_.shape) > MOST_FIELDS:
         return False
     if param in Carriers(part).captured:
         return False
+    function: Any = part.function
     keys = [key for key, _ in type_.shape]
-    span = part.function.body.span  # type: ignore[union-attr]
     before: list[Let] = []
-    fields = looked_up(Ref(param), keys, part.function, span, before)
-    state = temporary(param.name or param.hint, part.function)
+    fields: list[Expr]
+    if sites is None:
+        fields = looked_up(Ref(param), keys, function, function.body.span, before)
+    else:
+        fields = [Ref(temporary(hint_of(key), function)) for key in keys]
+    state = temporary(param.name or param.hint, function)
     items: list[Expr] = [item for key, field in zip(keys, fields, strict=True) for item in (literal(key), field)]
-    state.op = MakeMap(items, span=span)
+    state.op = MakeMap(items, span=function.body.span)
     rename(part.blocks, param, state)
     part.block.instrs[:0] = [*before, Let(state, state.op)]
-    changed = Code(part.block, part.function)
-    if is_split(changed, state):
-        split_code(changed)
-        return True
-    del part.block.instrs[: len(before) + 1]
-    rename(part.blocks, state, param)
-    return False
+    changed = Code(part.block, function)
+    if not is_split(changed, state):
+        del part.block.instrs[: len(before) + 1]
+        rename(part.blocks, state, param)
+        return False
+    if sites is not None:
+        index = function.params.index(param)
+        for site in sites:
+            hand_fields(site, index, keys)
+        function.params[index : index + 1] = [field.var for field in fields]  # type: ignore[union-attr]
+    split_code(changed)
+    return True
+
+
+def hand_fields(site: Site, index: int, keys: list[Any]) -> None:
+    """A call gives fields in place of an argument."""
+    op: Any = site.instr.op
+    before: list[Let] = []
+    op.args[index : index + 1] = looked_up(op.args[index], keys, site.part.function, op.span, before)
+    at = site.block.instrs.index(site.instr)
+    site.block.instrs[at:at] = before
 
 
 def rename(blocks: list[Block], old: Var, new: Var) -> None:

@@ -51,7 +51,7 @@ from semac.optimize.calls import function_of
 from semac.optimize.fields.arguments import is_field_read
 from semac.optimize.fields.carriers import JOINS, Carriers, is_assoc, is_level, read_keys
 from semac.optimize.fields.entered import enter, entered_parameters, give_loops
-from semac.optimize.fields.parts import Parts, Site, ends_of, is_raised, may_fall_through
+from semac.optimize.fields.parts import Parts, Site, ends_of, is_raised, may_fall_through, return_parts
 from semac.optimize.fields.split import again, hint_of, looked_up, split_code, stops
 from semac.optimize.infer.flow import inferred
 from semac.optimize.loops.functions import temporary
@@ -66,8 +66,8 @@ def thread_states(unit: Unit) -> None:
     """Rewrites the functions of a program."""
     if not unit.is_closed or unit.is_text or unit.is_input or unit.is_open or is_traced() or stops(unit):
         return
-    if "fields" not in left_out(unit):
-        hand_on(unit, None)
+    if "fields" not in left_out(unit) and hand_on(unit, None)[1] and "parts" not in left_out(unit):
+        return_parts(unit)  # of what makes the state with which a loop begins
 
 
 def thread_states_of(unit: Unit, functions: set[Function]) -> set[Function | None]:
@@ -75,28 +75,37 @@ def thread_states_of(unit: Unit, functions: set[Function]) -> set[Function | Non
     that have such calls, None if a form has."""
     if is_traced() or stops(unit) or {"states", "fields", "infer"} & left_out(unit):
         return set()
-    return {part.function for part in hand_on(unit, functions)}
+    changed, begun = hand_on(unit, functions)
+    return {part.function for part in (*changed, *begun)}
 
 
-def hand_on(unit: Unit, only: set[Function] | None) -> list[Code]:
-    """Rewrites functions of a unit and their calls; returns the code that has changed. only: those that may be
-    rewritten, None: all."""
+def hand_on(unit: Unit, only: set[Function] | None) -> tuple[list[Code], list[Code]]:
+    """Rewrites functions of a unit and their calls. Returns the code that has changed: because of states that functions
+    give back, and of those with which loops begin. only: those that may be rewritten, None: all."""
     code = all_code(unit)
     if give_loops([part for part in code if only is None or part.function in only]):
         code = all_code(unit)
     states = States(code, only)
     entered = entered_parameters([part for part in code if only is None or part.function in only])
     if not states.find() and not entered:
-        return []
+        return [], []
     inferred(unit)
     states.keep_known()
     changed = states.rewrite()
     for part in changed:
         split_code(Code(part.block, part.function))
+    begun: list[Code] = []
+    parts = Parts(all_code(unit))
+    if entered:
+        parts.scan()
     for part, param in entered:
-        if param in part.function.params:  # type: ignore[union-attr]
-            enter(Code(part.block, part.function), param)
-    return changed
+        function: Any = part.function
+        sites = parts.sites.get(function)
+        if sites is not None and not all(site.instr.op.head.var.is_global for site in sites):  # type: ignore[attr-defined]
+            sites = None
+        if param in function.params and enter(Code(part.block, function), param, sites):
+            begun += [part, *(site.part for site in sites or ())]
+    return changed, begun
 
 
 class State:
