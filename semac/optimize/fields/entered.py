@@ -55,7 +55,12 @@ def goes_on_changed(part: Code) -> bool:
 
 def entered_parameters(code: list[Code]) -> list[tuple[Code, Var]]:
     """The parameters with which a loop begins that changes fields, or hands on what it has."""
-    return [(part, param) for part in code if part.function is not None for param in inits_of(part)]
+    return [
+        (part, param)
+        for part in code
+        if part.function is not None and not part.function.self_tail
+        for param in inits_of(part)
+    ]
 
 
 def inits_of(part: Code) -> list[Var]:
