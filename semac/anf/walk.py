@@ -117,6 +117,11 @@ def is_ref(value: object, var: object) -> bool:
     return type(value) is Ref and value.var is var
 
 
+def gives(block: Block, var: object) -> bool:
+    """Whether the value of a block is that variable."""
+    return type(block.exit) is Result and is_ref(block.exit.value, var)
+
+
 def bound(op: Op) -> list[Var]:
     """The variables that an operation binds besides its value: those of patterns, loops and handlers."""
     kind = type(op)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, CallRuntime, Expr, If, Jump, Let, Logic, Move, Op, Ref, Result
-from semac.anf.walk import all_blocks
+from semac.anf.walk import all_blocks, gives
 from semac.ir.intrinsics import EXTENDED
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
@@ -37,7 +37,7 @@ def decide(block: Block) -> None:
         taken = branch_of(instr.op)
         if taken is None:
             block.instrs.append(instr)
-        elif type(taken.exit) is Jump or (not todo and is_result(block, instr.var)):  # nothing follows
+        elif type(taken.exit) is Jump or (not todo and gives(block, instr.var)):  # nothing follows
             block.exit = taken.exit
             todo = taken.instrs[::-1]
             taken.instrs = []
@@ -46,12 +46,6 @@ def decide(block: Block) -> None:
                 todo.append(given(instr.var, instr.op, taken.exit.value))  # type: ignore[union-attr]
             todo += taken.instrs[::-1]
             taken.instrs = []
-
-
-def is_result(block: Block, var: Var | None) -> bool:
-    """Whether a variable is the value of a block."""
-    value = block.exit.value if type(block.exit) is Result else None
-    return type(value) is Ref and value.var is var
 
 
 def branch_of(op: Op) -> Block | None:

@@ -23,7 +23,7 @@ from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.calls import function_of
 from semac.optimize.fields.carriers import JOINS, TESTS, Carriers, is_assoc, is_level, is_vector, read_keys
-from semac.optimize.fields.parts import Parts, Site
+from semac.optimize.fields.parts import Parts, Site, are_by_name
 from semac.optimize.fields.split import Splitter, makes_maps, stops
 from semac.optimize.own.code import Code, all_code
 
@@ -114,7 +114,7 @@ class Finder:
         parts = self.parts
         for function, sites in parts.sites.items():
             part = parts.part_of.get(function)
-            if part is None or function.self_tail or not all(site.instr.op.head.var.is_global for site in sites):  # type: ignore[attr-defined]
+            if part is None or function.self_tail or not are_by_name(sites):
                 continue
             for index, param in enumerate(function.params):
                 if is_fixed(param) and not param.early and self.is_read(param, part):

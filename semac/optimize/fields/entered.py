@@ -14,19 +14,18 @@ from __future__ import annotations
 from typing import Any
 
 from semac.anf.build import is_fixed
-from semac.anf.literals import literal
-from semac.anf.nodes import Block, Call, Expr, For, Jump, Let, Loop, MakeMap, Ref
+from semac.anf.nodes import Block, Call, Expr, For, Jump, Let, Loop, Ref
 from semac.anf.walk import map_exit, map_operands
 from semac.ir.nodes import Var
 from semac.optimize.fields.carriers import Carriers, is_assoc, is_level
 from semac.optimize.fields.parts import Site
-from semac.optimize.fields.split import hint_of, looked_up, split_code
+from semac.optimize.fields.split import Field, hint_of, looked_up, split_code, whole
 from semac.optimize.loops.functions import temporary
 from semac.optimize.loops.named import own_loop
 from semac.optimize.own.code import Code
 from semac.types.lattice import MAP
 
-MOST_FIELDS = 8
+MOST_FIELDS = 8  # that a function gets in place of a state
 
 
 def give_loops(code: list[Code]) -> bool:
@@ -85,13 +84,10 @@ def inits_of(part: Code) -> list[Var]:
 def enter(part: Code, param: Var, sites: list[Site] | None) -> bool:
     """Has a function begin with the fields of a parameter, if its loop then is one over variables. sites: its calls, by
     which it gets them, None where others may call it: it looks them up then."""
-    type_ = param.type
-    if type_ is None or not type_.only(MAP) or not type_.shape or type_.optional or len(type_.shape) > MOST_FIELDS:
-        return False
-    if param in Carriers(part).captured:
+    keys = fields_of(param)
+    if not 0 < len(keys) <= MOST_FIELDS or param in Carriers(part).captured:
         return False
     function: Any = part.function
-    keys = [key for key, _ in type_.shape]
     before: list[Let] = []
     fields: list[Expr]
     if sites is None:
@@ -99,8 +95,7 @@ def enter(part: Code, param: Var, sites: list[Site] | None) -> bool:
     else:
         fields = [Ref(temporary(hint_of(key), function)) for key in keys]
     state = temporary(param.name or param.hint, function)
-    items: list[Expr] = [item for key, field in zip(keys, fields, strict=True) for item in (literal(key), field)]
-    state.op = MakeMap(items, span=function.body.span)
+    state.op = whole({key: Field(field) for key, field in zip(keys, fields, strict=True)}, function.body.span)
     rename(part.blocks, param, state)
     part.block.instrs[:0] = [*before, Let(state, state.op)]
     changed = Code(part.block, function)
@@ -115,6 +110,14 @@ def enter(part: Code, param: Var, sites: list[Site] | None) -> bool:
         function.params[index : index + 1] = [field.var for field in fields]  # type: ignore[union-attr]
     split_code(changed)
     return True
+
+
+def fields_of(var: Var) -> list[Any]:
+    """The keywords of the maps that a variable holds, where these surely have just the same ones; else none."""
+    type_ = var.type
+    if type_ is None or not type_.only(MAP) or type_.shape is None or type_.optional:
+        return []
+    return [key for key, _ in type_.shape]
 
 
 def hand_fields(site: Site, index: int, keys: list[Any]) -> None:

@@ -12,6 +12,7 @@ from semac.optimize.calls import is_movable
 from semac.optimize.fields.split import again
 from semac.optimize.versions.copies import Copier
 
+MOST_COPIED = 40  # operations that are copied for a test
 Values = dict[Var, Expr]
 
 

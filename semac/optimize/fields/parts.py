@@ -299,6 +299,11 @@ class Parts:
             exit_.value = Ref(var)
 
 
+def are_by_name(sites: list[Site]) -> bool:
+    """Whether all calls name a global function."""
+    return all(site.instr.op.head.var.is_global for site in sites)  # type: ignore[attr-defined]
+
+
 def shape_of(value: Expr) -> Shape | None:
     parts = parts_of(value)
     if parts is None:

@@ -39,26 +39,30 @@ from semac.anf.nodes import (
     Move,
     Op,
     Ref,
-    Result,
     SequencePattern,
     VarPattern,
 )
-from semac.anf.walk import exit_operands, operands, params_of
+from semac.anf.walk import exit_operands, gives, operands, params_of
 from semac.fingerprint import is_traced
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit, left_out
 from semac.optimize.calls import function_of
 from semac.optimize.fields.arguments import is_field_read
 from semac.optimize.fields.carriers import JOINS, Carriers, is_assoc, is_level, read_keys
-from semac.optimize.fields.entered import enter, entered_parameters, give_loops
-from semac.optimize.fields.parts import Parts, Site, ends_of, is_raised, may_fall_through, return_parts
-from semac.optimize.fields.split import again, hint_of, looked_up, split_code, stops
+from semac.optimize.fields.entered import (
+    MOST_FIELDS,
+    enter,
+    entered_parameters,
+    fields_of,
+    give_loops,
+    hand_fields,
+)
+from semac.optimize.fields.parts import Parts, Site, are_by_name, ends_of, is_raised, may_fall_through, return_parts
+from semac.optimize.fields.split import Field, again, hint_of, looked_up, split_code, stops, whole
 from semac.optimize.infer.flow import inferred
 from semac.optimize.loops.functions import temporary
 from semac.optimize.own.code import Code, all_code
-from semac.types.lattice import MAP
 
-MOST_FIELDS = 8  # that a function takes in place of a state
 MADE = (MakeMap, Move, Call, *JOINS)  # operations whose value may be a state that a caller has in variables
 
 
@@ -82,11 +86,15 @@ def thread_states_of(unit: Unit, functions: set[Function]) -> set[Function | Non
 def hand_on(unit: Unit, only: set[Function] | None) -> tuple[list[Code], list[Code]]:
     """Rewrites functions of a unit and their calls. Returns the code that has changed: because of states that functions
     give back, and of those with which loops begin. only: those that may be rewritten, None: all."""
+
+    def own(code: list[Code]) -> list[Code]:
+        return code if only is None else [part for part in code if part.function in only]
+
     code = all_code(unit)
-    if give_loops([part for part in code if only is None or part.function in only]):
+    if give_loops(own(code)):
         code = all_code(unit)
     states = States(code, only)
-    entered = entered_parameters([part for part in code if only is None or part.function in only])
+    entered = entered_parameters(own(code))
     if not states.find() and not entered:
         return [], []
     inferred(unit)
@@ -95,13 +103,12 @@ def hand_on(unit: Unit, only: set[Function] | None) -> tuple[list[Code], list[Co
     for part in changed:
         split_code(Code(part.block, part.function))
     begun: list[Code] = []
-    parts = Parts(all_code(unit))
-    if entered:
-        parts.scan()
+    parts = Parts(all_code(unit) if entered else [])
+    parts.scan()
     for part, param in entered:
         function: Any = part.function
         sites = parts.sites.get(function)
-        if sites is not None and not all(site.instr.op.head.var.is_global for site in sites):  # type: ignore[attr-defined]
+        if sites is not None and not are_by_name(sites):
             sites = None
         if param in function.params and enter(Code(part.block, function), param, sites):
             begun += [part, *(site.part for site in sites or ())]
@@ -141,7 +148,7 @@ class States:
         self.parts.scan()
         for function, sites in self.parts.sites.items():
             part = self.parts.part_of.get(function)
-            if part is None or function.self_tail or not all(site.instr.op.head.var.is_global for site in sites):  # type: ignore[attr-defined]
+            if part is None or function.self_tail or not are_by_name(sites):
                 continue
             if (self.only is not None and function not in self.only) or may_fall_through(part.block):
                 continue
@@ -313,7 +320,7 @@ class States:
         state = self.states.get(site.part.function)  # type: ignore[arg-type]
         if state is None or site.instr.op not in state.handed or site.instr.var is None:
             return False
-        return any(is_value_of(end, site.instr.var) for end in ends_of(state.part.block))
+        return any(gives(end, site.instr.var) for end in ends_of(state.part.block))
 
     def may_call(self, function: Function, other: Function | None) -> bool:
         """Whether a function may come to call another one. Nothing calls a form of the top level."""
@@ -387,9 +394,8 @@ class States:
         """A call is handed fields, and the state is changed by what it gives."""
         instr, owner = site.instr, site.part.function
         op: Any = instr.op
-        before: list[Let] = []
         given = op.args[state.index]
-        op.args[state.index : state.index + 1] = looked_up(given, state.taken(), owner, op.span, before)
+        hand_fields(site, state.index, state.taken())
         after: list[Let] = []
         if instr.var is not None:
             value = temporary("parts" if len(state.changed) > 1 else hint_of(next(iter(state.changed))), owner)
@@ -401,8 +407,8 @@ class States:
                 op.tail = op.trampolined = False
                 after = changed_state(instr.var, given, in_order(state.changed), value, op.span)
                 instr.var = value
-        at = site.block.instrs.index(instr)
-        site.block.instrs[at : at + 1] = [*before, instr, *after]
+        at = site.block.instrs.index(instr) + 1
+        site.block.instrs[at:at] = after
 
 
 def changes_fields(part: Code) -> bool:
@@ -426,17 +432,9 @@ def is_member(state: State, value: Expr) -> bool:
     return type(value) is Ref and value.var in state.members
 
 
-def is_value_of(block: Block, var: Var) -> bool:
-    value = block.exit.value if type(block.exit) is Result else None
-    return type(value) is Ref and value.var is var
-
-
 def fits(state: State) -> bool:
     """Whether a state has the fields that are read and changed, and no others come to it."""
-    type_ = state.param.type
-    if type_ is None or not type_.only(MAP) or type_.shape is None or type_.optional:
-        return False
-    return state.read | state.changed <= {key for key, _ in type_.shape} and bool(state.changed)
+    return bool(state.changed) and state.read | state.changed <= set(fields_of(state.param))
 
 
 def in_order(keys: Iterable[Any]) -> list[Any]:
@@ -486,6 +484,7 @@ def take(state: State) -> None:
     params = [temporary(hint_of(key), function) for key in keys]
     index = function.params.index(state.param)
     function.params[index : index + 1] = params
-    items: list[Expr] = [item for key, param in zip(keys, params, strict=True) for item in (literal(key), Ref(param))]
-    state.param.op = MakeMap(items, span=function.body.span)
+    state.param.op = whole(
+        {key: Field(Ref(param)) for key, param in zip(keys, params, strict=True)}, function.body.span
+    )
     state.part.block.instrs.insert(0, Let(state.param, state.param.op))

@@ -51,7 +51,7 @@ from semac.fingerprint import is_traced
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit
 from semac.optimize.fields.known import NO_VARS, Binds, Vars, answer, fit, parts_of, truth
-from semac.optimize.fields.moved import Moved, Values, can_be_copied, now, own_vars
+from semac.optimize.fields.moved import MOST_COPIED, Moved, Values, can_be_copied, now, own_vars
 from semac.optimize.fields.split import again, stops
 from semac.optimize.fields.tried import go_on_in_handler
 from semac.optimize.loops.functions import temporary
@@ -61,7 +61,6 @@ BRANCHES = (If, Match)
 TESTED = (If, Match, Try)
 MOST_ENDS = 8  # values that meet in a test
 MOST_BETWEEN = 8  # operations between the conditional and the test
-MOST_COPIED = 40  # operations that are copied for a test
 
 
 def thread_tests(unit: Unit) -> None:

@@ -20,13 +20,11 @@ from semac.anf.nodes import Block, If, Jump, Let, MakeMap, Match, Op, Ref, Resul
 from semac.anf.walk import instructions, map_operands, operands, value_blocks
 from semac.ir.nodes import Var
 from semac.optimize.fields.known import is_row
-from semac.optimize.fields.moved import Moved, can_be_copied, own_vars
+from semac.optimize.fields.moved import MOST_COPIED, Moved, can_be_copied, own_vars
 from semac.optimize.loops.functions import temporary
 
 if TYPE_CHECKING:
     from semac.optimize.fields.threads import Decision, Threader
-
-MOST_COPIED = 40  # operations that are copied for the ends of a handler
 
 
 def go_on_in_handler(threader: Threader, instr: Let, rest: list[Let]) -> list[Let]:
